@@ -1,0 +1,145 @@
+//! The catalogue of finding codes: the README's table is generated from it.
+
+use super::Severity;
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $severity:ident, $remedy:literal;)+) => {
+        /// What kind of finding it is. Codes are stable: they may be added, never renamed.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl Code {
+            /// Every code, in the catalogue's order.
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+
+            /// The stable name, in upper snake case.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+
+            /// The severity that a finding of this code has where nothing else is said.
+            #[must_use]
+            pub fn severity(self) -> Severity {
+                match self { $(Self::$variant => Severity::$severity,)+ }
+            }
+
+            /// What it means: one sentence.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($doc,)+).trim_ascii(),)+ }
+            }
+
+            /// What a person should do about it: one sentence.
+            #[must_use]
+            pub fn remedy(self) -> &'static str {
+                match self { $(Self::$variant => $remedy,)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    // -- context files and other documents
+    /// A context file was longer than its limit or its share of the total.
+    ContextFileTruncated = "CONTEXT_FILE_TRUNCATED", Warning, "Shorten the file, or raise `context.max_chars_per_file` or `context.max_chars_total`.";
+    /// A context file was left out whole, since not even the marker of a cut would fit.
+    ContextFileDropped = "CONTEXT_FILE_DROPPED", Warning, "Raise `context.max_chars_per_file` or `context.max_chars_total`.";
+    /// A file is there but could not be read.
+    FileUnreadable = "FILE_UNREADABLE", Error, "Make it a regular file that the service may read.";
+    /// A link leads out of the workspace to a place that the server's config does not name.
+    LinkOutside = "LINK_OUTSIDE", Error, "Copy the file into the workspace, or name its folder in `allowed_link_targets`.";
+    /// A link leads nowhere, or in a circle.
+    LinkBroken = "LINK_BROKEN", Warning, "Mend or remove the link.";
+    /// A file has the name of a workspace file in another case.
+    FileNameCase = "FILE_NAME_CASE", Warning, "Rename it: names are case-sensitive.";
+    /// A file is not valid UTF-8; each bad byte became U+FFFD.
+    InvalidUtf8 = "INVALID_UTF8", Warning, "Save the file as UTF-8.";
+    /// A file was UTF-16 and has been decoded.
+    Utf16Decoded = "UTF16_DECODED", Warning, "Save the file as UTF-8.";
+    /// Control characters were dropped.
+    ControlCharacters = "CONTROL_CHARACTERS", Warning, "Remove them from the file.";
+    /// A byte order mark was dropped.
+    BomDropped = "BOM_DROPPED", Info, "Nothing: the prompt has no byte order mark.";
+    /// Line ends were changed to LF.
+    LineEndsChanged = "LINE_ENDS_CHANGED", Info, "Nothing: the prompt has LF alone.";
+    /// Two context files are the same file, or have the same bytes.
+    SameContent = "SAME_CONTENT", Info, "Keep one, unless both roles are meant: each counts against the limits.";
+
+    // -- workspace.yaml and other YAML
+    /// The YAML cannot be parsed.
+    YamlSyntax = "YAML_SYNTAX", Error, "Mend the YAML at the place named.";
+    /// A key is not known.
+    UnknownKey = "UNKNOWN_KEY", Error, "Correct its spelling or its place, or remove it.";
+    /// A key stands twice.
+    DuplicateKey = "DUPLICATE_KEY", Error, "Remove one of the two.";
+    /// A value has the wrong type.
+    WrongType = "WRONG_TYPE", Error, "Give a value of the type named.";
+    /// A value is not one of those allowed.
+    InvalidValue = "INVALID_VALUE", Error, "Give a value that the message allows.";
+    /// A file is larger than its reader takes.
+    FileTooLarge = "FILE_TOO_LARGE", Error, "Make the file smaller.";
+
+    // -- skills
+    /// A SKILL.md cannot be used.
+    SkillInvalid = "SKILL_INVALID", Error, "Mend its front matter; the other skills are not affected.";
+    /// A SKILL.md works, but departs from the Agent Skills specification.
+    SkillNonconforming = "SKILL_NONCONFORMING", Warning, "Follow the specification: lower-case letters, digits and hyphens, equal to the folder's name.";
+    /// A line of front matter was repaired.
+    SkillFrontMatterRepaired = "SKILL_FRONT_MATTER_REPAIRED", Warning, "Put the value in quotes.";
+    /// Two skills have the same name; one is shown.
+    SkillDuplicate = "SKILL_DUPLICATE", Warning, "Rename or remove one of them.";
+    /// Descriptions were shortened, or skills left out, to keep the skills block within its limits.
+    SkillsTruncated = "SKILLS_TRUNCATED", Warning, "Narrow the allowlist, shorten descriptions, or raise the limits under `skills`.";
+    /// An allowlist names only skills that are not there.
+    SkillAllowlistEmpty = "SKILL_ALLOWLIST_EMPTY", Warning, "Correct the allowlist, or add the skills that it names.";
+    /// A glob cannot be parsed.
+    GlobInvalid = "GLOB_INVALID", Error, "Correct the glob.";
+    /// A folder of skills that was configured is not there.
+    SkillFolderMissing = "SKILL_FOLDER_MISSING", Warning, "Create the folder, or remove it from the settings.";
+    /// Part of the skills tree was not searched, since a limit was reached.
+    SkillSearchLimited = "SKILL_SEARCH_LIMITED", Warning, "Move the skill higher, or remove what does not belong there.";
+
+    // -- turns
+    /// A value of the request was longer than its limit and was cut.
+    ValueTruncated = "VALUE_TRUNCATED", Warning, "Send a shorter value.";
+    /// Characters that could forge lines or hide text were removed from a value.
+    ValueSanitized = "VALUE_SANITIZED", Warning, "Send the value without line breaks and hidden characters.";
+    /// A message of the conversation was cut or left out by a limit.
+    ConversationTruncated = "CONVERSATION_TRUNCATED", Warning, "Send less, or raise the profile's limit.";
+    /// A section was cut or left out by its budget.
+    BudgetExceeded = "BUDGET_EXCEEDED", Warning, "Send less, or raise the profile's budget.";
+    /// More findings than a response carries.
+    FindingsOmitted = "FINDINGS_OMITTED", Info, "Run `promptd check` to see them all.";
+
+    // -- profiles
+    /// A profile cannot be used.
+    ProfileInvalid = "PROFILE_INVALID", Error, "Mend the profile; the last good version stays in use until then.";
+
+    // -- replies
+    /// An action tag in a reply is malformed and stays in the text.
+    ActionMalformed = "ACTION_MALFORMED", Warning, "Nothing to do for the caller: the model wrote it.";
+
+    // -- risks
+    /// Text of the workspace has hidden characters.
+    HiddenCharacters = "HIDDEN_CHARACTERS", Warning, "Remove them, or set `risks: strip`.";
+    /// Text of the workspace forges a heading or a closing tag of the prompt's own.
+    ForgedBoundary = "FORGED_BOUNDARY", Warning, "Reword the line, if it was not meant.";
+    /// Text of the workspace addresses the model as its system.
+    InjectionPhrase = "INJECTION_PHRASE", Info, "Read the line; text that warns of such phrases is fine.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_upper_snake_case_and_every_code_says_what_to_do() {
+        let mut seen = std::collections::BTreeSet::new();
+        for code in Code::ALL {
+            assert!(seen.insert(code.as_str()), "{} twice", code.as_str());
+            assert!(code.as_str().bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_'));
+            assert!(code.meaning().ends_with('.') && code.remedy().ends_with('.'), "{}", code.as_str());
+        }
+    }
+}

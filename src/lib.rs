@@ -1,0 +1,16 @@
+//! promptd assembles what an agent's model is told, turn by turn, from layers.
+//!
+//! ARCHITECTURE.md at the repository's root is the map. In short: [`source`] reads files and watches them,
+//! [`workspace`] turns bytes into a [`workspace::Snapshot`], [`profile`] holds the recipes, [`prompt`] assembles
+//! a [`prompt::Prompt`] as a pure function of snapshot, profile and turn, [`render`] and [`grpc`] hand it out.
+
+pub mod finding;
+pub mod globs;
+pub mod id;
+pub mod profile;
+pub mod prompt;
+pub mod proto;
+pub mod settings;
+pub mod text;
+pub mod workspace;
+pub mod yaml;

@@ -1,0 +1,152 @@
+//! What assembly gives back: the messages, and what became of every section.
+
+use std::{borrow::Cow, ops::Range, sync::Arc};
+
+use super::turn::{Role, Spoken};
+use crate::finding::Finding;
+
+/// An assembled prompt. It borrows what the snapshot and the turn already hold.
+#[derive(Debug, Clone)]
+pub struct Prompt<'a> {
+    /// In context-window order.
+    pub messages: Vec<Message<'a>>,
+    /// In profile order, left-out ones included.
+    pub sections: Vec<Cow<'a, Section>>,
+    /// What bears on this prompt, most severe first.
+    pub findings: Vec<Cow<'a, Finding>>,
+    /// SHA-256 over the messages' digests.
+    pub digest: Digest,
+    /// Totals over all messages.
+    pub size: Size,
+    /// How much of the front stays the same from turn to turn.
+    pub cache_plan: CachePlan,
+}
+
+/// One message.
+#[derive(Debug, Clone)]
+pub struct Message<'a> {
+    /// Its role.
+    pub role: Role,
+    /// The profile's name for it; empty on a message of the conversation.
+    pub name: &'a str,
+    /// Its text.
+    pub content: Cow<'a, str>,
+    /// Must not be written to the conversation history.
+    pub ephemeral: bool,
+    /// Of role, name and content.
+    pub digest: Digest,
+    /// Of `content`.
+    pub size: Size,
+    /// The least stable of its sections.
+    pub stability: Stability,
+    /// Set on a message of the conversation.
+    pub spoken: Option<Carried<'a>>,
+}
+
+/// Where a message of the conversation came from.
+#[derive(Debug, Clone, Copy)]
+pub struct Carried<'a> {
+    /// Its index in the turn's conversation.
+    pub index: u32,
+    /// The message as the caller sent it.
+    pub original: &'a Spoken,
+    /// Whether `content` is the caller's, byte for byte.
+    pub unchanged: bool,
+}
+
+/// What became of one section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Its stable name, such as `skills` or `workspace_context/AGENTS.md`.
+    pub id: Cow<'static, str>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why it was left out or cut; empty where it was included whole.
+    pub reason: Cow<'static, str>,
+    /// Index into the prompt's messages, and byte range of that message's content.
+    pub place: Option<(u32, Range<u32>)>,
+    /// The file it was made from.
+    pub source: Option<Source>,
+    /// What there was to say.
+    pub original: Size,
+    /// What was said.
+    pub included: Size,
+    /// How often it changes.
+    pub stability: Stability,
+}
+
+/// The file that a section was made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Relative to the workspace; `@shared/…` for shared skills.
+    pub path: Arc<str>,
+    /// SHA-256 of the file's bytes, in hex.
+    pub sha256: Arc<str>,
+}
+
+/// What became of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Included whole.
+    Included,
+    /// A part was kept out by a limit or a fault.
+    Truncated,
+    /// Had nothing to say here, or was not asked for: no loss.
+    Omitted,
+    /// Had content, and a limit or a fault kept all of it out.
+    Dropped,
+}
+
+impl Outcome {
+    /// Whether something was lost.
+    #[must_use]
+    pub fn is_loss(self) -> bool {
+        matches!(self, Self::Truncated | Self::Dropped)
+    }
+}
+
+/// How often a section changes; ordered from the most stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stability {
+    /// Only with the workspace.
+    Stable,
+    /// The same through one session.
+    Session,
+    /// Can change every turn.
+    Volatile,
+}
+
+/// A text's size.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    /// In UTF-8 bytes.
+    pub bytes: u64,
+    /// In Unicode scalar values.
+    pub chars: u64,
+    /// In tokens; only where asked for.
+    pub tokens: Option<u64>,
+}
+
+/// How much of the front stays the same from turn to turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CachePlan {
+    /// Messages that lie wholly in the stable front.
+    pub stable_messages: u32,
+    /// Bytes of the stable front, separators included.
+    pub stable_bytes: u64,
+    /// Hash of that front.
+    pub stable_digest: Digest,
+}
+
+/// A SHA-256.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    /// 64 lower-case hex digits.
+    #[must_use]
+    pub fn to_hex(self) -> String {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        self.0.iter().flat_map(|b| [b >> 4, b & 15]).map(|n| char::from(DIGITS[usize::from(n)])).collect()
+    }
+}

@@ -1,0 +1,229 @@
+//! What a caller gives for one turn, checked.
+
+use jiff::{Timestamp, tz::TimeZone};
+use serde_json::{Map, Value};
+
+use crate::globs::SkillFilter;
+
+/// One turn. `grpc` and the command line make it from the contract's `Turn`; nothing here is raw.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    /// Overrides the workspace's agent, field by field where not empty.
+    pub agent: Option<Agent>,
+    /// Who is talking.
+    pub user: Option<User>,
+    /// On which channel.
+    pub channel: Option<Channel>,
+    /// The turn's clock.
+    pub now: Timestamp,
+    /// Overrides the workspace's zone.
+    pub time_zone: Option<TimeZone>,
+    /// Started by the heartbeat timer.
+    pub heartbeat: bool,
+    /// Custom facts, in key order; no key equals a built-in label.
+    pub variables: Vec<(String, Value)>,
+    /// Overrides the workspace's persona; present and blank: none.
+    pub persona: Option<String>,
+    /// Retrieved snippets.
+    pub knowledge: Vec<Snippet>,
+    /// Summary of earlier conversations; blank: none.
+    pub conversation_summary: String,
+    /// What the reply must be.
+    pub response_format: ResponseFormat,
+    /// Overrides the workspace's ephemeral prompt; present and blank: none.
+    pub ephemeral_system_prompt: Option<String>,
+    /// Leaves the context files out.
+    pub skip_context_files: bool,
+    /// Narrows the workspace's skills.
+    pub skill_filter: Option<SkillFilter>,
+    /// Narrows further: the token's own skill globs. Not the caller's to set.
+    pub skill_wall: Option<SkillFilter>,
+    /// Keeps only these context files; empty: all.
+    pub context_files: Vec<String>,
+    /// The conversation so far.
+    pub conversation: Conversation,
+    /// Values for the profile's inputs, still to be checked against its declarations.
+    pub inputs: Map<String, Value>,
+    /// Which stage of the turn.
+    pub stage: Stage,
+}
+
+impl Turn {
+    /// A turn that sets nothing but its clock.
+    #[must_use]
+    pub fn at(now: Timestamp) -> Self {
+        Self {
+            agent: None,
+            user: None,
+            channel: None,
+            now,
+            time_zone: None,
+            heartbeat: false,
+            variables: Vec::new(),
+            persona: None,
+            knowledge: Vec::new(),
+            conversation_summary: String::new(),
+            response_format: ResponseFormat::Text,
+            ephemeral_system_prompt: None,
+            skip_context_files: false,
+            skill_filter: None,
+            skill_wall: None,
+            context_files: Vec::new(),
+            conversation: Conversation::default(),
+            inputs: Map::new(),
+            stage: Stage::First,
+        }
+    }
+}
+
+/// The agent that the turn is for; an empty field is the workspace's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agent {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Who is talking; an empty field is unknown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct User {
+    /// Id.
+    pub id: String,
+    /// Name.
+    pub name: String,
+}
+
+/// Where the turn came in; an empty field is unknown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Channel {
+    /// `telegram`, `slack`, `cli` …
+    pub name: String,
+    /// The user's id there.
+    pub user_id: String,
+    /// `direct`, `group` …
+    pub chat_type: String,
+    /// The group's id.
+    pub group_id: String,
+}
+
+/// A retrieved snippet; blank ones are left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Snippet {
+    /// The text.
+    pub content: String,
+    /// Where it is from; may be empty.
+    pub source: String,
+    /// Its title; may be empty.
+    pub title: String,
+}
+
+/// What the reply must be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ResponseFormat {
+    /// Anything.
+    #[default]
+    Text,
+    /// One JSON object.
+    JsonObject,
+}
+
+/// Which stage of the turn the prompt is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// The first.
+    #[default]
+    First,
+    /// Answering from tool results: no section that could start another search.
+    Synthesis,
+}
+
+/// The conversation so far, oldest first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Conversation {
+    /// The messages at hand.
+    pub messages: Vec<Spoken>,
+    /// The tree of summaries over the whole history.
+    pub segments: Vec<Segment>,
+    /// Index, in the whole history, of `messages[0]`.
+    pub first_index: u64,
+}
+
+/// A message of the conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spoken {
+    /// Who, by role.
+    pub role: Role,
+    /// The text.
+    pub content: String,
+    /// Set on a tool result; empty: none.
+    pub tool_call_id: String,
+    /// The speaker's name; may be empty.
+    pub name: String,
+    /// When.
+    pub time: Option<Timestamp>,
+    /// Set on an assistant message that calls tools.
+    pub tool_calls: Vec<ToolCall>,
+    /// For removing duplicates; empty: never a duplicate.
+    pub id: String,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolCall {
+    /// Its id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments, as JSON text.
+    pub arguments_json: String,
+}
+
+/// A summary of a stretch of the history.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Segment {
+    /// Its id.
+    pub id: String,
+    /// Its parent's id; empty: a root.
+    pub parent_id: String,
+    /// 0: a summary of messages; n: of level n-1.
+    pub level: u32,
+    /// First message, inclusive.
+    pub message_start: u64,
+    /// Last message, exclusive.
+    pub message_end: u64,
+    /// When it began.
+    pub start_time: Option<Timestamp>,
+    /// When it ended.
+    pub end_time: Option<Timestamp>,
+    /// The text.
+    pub summary: String,
+    /// Its tokens; 0: to be estimated.
+    pub summary_tokens: u32,
+}
+
+/// A message's role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// `system`.
+    System,
+    /// `user`.
+    User,
+    /// `assistant`.
+    Assistant,
+    /// `tool`.
+    Tool,
+}
+
+impl Role {
+    /// Lower-case name, as providers, profiles and digests write it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The server's settings that loading and assembling depend on, already checked.
+//!
+//! They come from `config/promptd.yaml` through [`crate::config`]; every field's default is the one documented in
+//! the README. They are part of a revision: changing one gives every workspace a new revision.
+
+/// All of them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Settings {
+    /// Whether absolute paths may stand in prompts; a workspace's own `expose_paths` can only turn it off.
+    pub expose_paths: bool,
+    /// The most bytes read of one file.
+    pub max_file_bytes: usize,
+    /// Bounds on the skills block.
+    pub skills: SkillLimits,
+    /// The most characters of a value on a line of its own (names, ids); 0 leaves nothing.
+    pub max_value_chars: usize,
+    /// The most characters of one of the turn's variables.
+    pub max_variable_chars: usize,
+    /// What to do about risky workspace text.
+    pub risks: RiskPolicy,
+}
+
+/// Bounds on the skills block.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SkillLimits {
+    /// The most characters of one description.
+    pub max_description_chars: usize,
+    /// The most skills shown.
+    pub max_shown: usize,
+    /// The most characters of the whole block.
+    pub max_block_chars: usize,
+}
+
+/// What to do about hidden characters, forged boundaries and the like in workspace text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum RiskPolicy {
+    /// Report them and change nothing.
+    #[default]
+    Report,
+    /// Report them, and drop hidden characters.
+    Strip,
+    /// Report them, and leave the file or skill out.
+    Refuse,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            expose_paths: true,
+            max_file_bytes: 1 << 20,
+            skills: SkillLimits::default(),
+            max_value_chars: 256,
+            max_variable_chars: 1024,
+            risks: RiskPolicy::default(),
+        }
+    }
+}
+
+impl Default for SkillLimits {
+    fn default() -> Self {
+        Self { max_description_chars: 1024, max_shown: 150, max_block_chars: 18_000 }
+    }
+}

@@ -1,0 +1,106 @@
+//! `workspace.yaml`: what an operator sets for one workspace.
+
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value};
+
+use crate::{globs::SkillFilter, id::Id};
+
+/// A checked `workspace.yaml`; a missing file is all defaults.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Manifest {
+    /// `agent`.
+    pub agent: AgentSettings,
+    /// `profile`; default `five-layer`.
+    pub profile: Id,
+    /// `context`.
+    pub context: ContextSettings,
+    /// `skills.enabled`; default true.
+    pub skills_enabled: bool,
+    /// `skills.allowlist` and `skills.blocklist`.
+    pub skills: SkillFilter,
+    /// `heartbeat.protocol`: replaces the built-in protocol text.
+    pub heartbeat_protocol: Option<String>,
+    /// `expose_paths`; default true.
+    pub expose_paths: bool,
+    /// `locked`: what a turn may not set.
+    pub locked: Vec<Lock>,
+    /// `inputs`: values for the profile's inputs; a turn's win.
+    pub inputs: Map<String, Value>,
+}
+
+/// `agent` in `workspace.yaml`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentSettings {
+    /// `id`; default the workspace's id.
+    pub id: String,
+    /// `name`; default the workspace's id.
+    pub name: String,
+    /// `persona`, trimmed; absent where blank.
+    pub persona: Option<String>,
+    /// `time_zone`; default UTC.
+    pub time_zone: TimeZone,
+    /// `skip_context_files`; default false.
+    pub skip_context_files: bool,
+    /// `ephemeral_system_prompt`, trimmed; absent where blank.
+    pub ephemeral_system_prompt: Option<String>,
+}
+
+/// `context` in `workspace.yaml`. Limits count Unicode scalar values; 0 means that nothing fits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextSettings {
+    /// `max_chars_per_file`; default 4,000.
+    pub max_chars_per_file: usize,
+    /// `max_chars_total`; default 12,000.
+    pub max_chars_total: usize,
+    /// `files`, beyond the three that are always looked for.
+    pub files: Vec<ExtraFile>,
+}
+
+/// One of `context.files`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtraFile {
+    /// Relative to the workspace.
+    pub path: String,
+    /// What the file is for, on one line; empty: no purpose line.
+    pub purpose: String,
+}
+
+/// One of `locked`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lock {
+    /// The request's `profile`.
+    Profile,
+    /// `turn.persona`.
+    Persona,
+    /// `turn.ephemeral_system_prompt`.
+    Ephemeral,
+    /// `turn.agent`.
+    Agent,
+    /// `turn.time_zone`.
+    TimeZone,
+}
+
+impl Manifest {
+    /// What a workspace without `workspace.yaml` has.
+    #[must_use]
+    pub fn defaults(id: &Id) -> Self {
+        Self {
+            agent: AgentSettings {
+                id: id.to_string(),
+                name: id.to_string(),
+                persona: None,
+                time_zone: TimeZone::UTC,
+                skip_context_files: false,
+                ephemeral_system_prompt: None,
+            },
+            profile: crate::profile::default_id(),
+            context: ContextSettings { max_chars_per_file: 4_000, max_chars_total: 12_000, files: Vec::new() },
+            skills_enabled: true,
+            skills: SkillFilter::default(),
+            heartbeat_protocol: None,
+            expose_paths: true,
+            locked: Vec::new(),
+            inputs: Map::new(),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! A skill as found in a workspace or in a shared folder.
+
+use std::sync::Arc;
+
+use crate::finding::Finding;
+
+/// A skill: a folder with a SKILL.md.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skill {
+    /// Its one identity: the trimmed `name` of its front matter, else the folder's name.
+    pub name: Arc<str>,
+    /// On one line, whole; the skills block may shorten it.
+    pub description: Arc<str>,
+    /// Where a reader finds SKILL.md, as the prompt shows it: an absolute path, or a `skill://` address.
+    pub location: Arc<str>,
+    /// The folder, relative to the workspace; `@shared/…` for a shared skill.
+    pub folder: Arc<str>,
+    /// The folder's own name: the blocklist matches it too, so that renaming inside the file cannot dodge it.
+    pub folder_name: Arc<str>,
+    /// SKILL.md as it stands, at most 1 MiB.
+    pub bytes: Arc<[u8]>,
+    /// The instructions below the front matter, trimmed.
+    pub body: Arc<str>,
+    /// SHA-256 of SKILL.md, in hex.
+    pub sha256: Arc<str>,
+    /// The bundled files, relative to the folder, sorted by bytes; without SKILL.md.
+    pub files: Vec<BundledFile>,
+    /// Whether prompts show it.
+    pub visibility: Visibility,
+    /// What a prompt that shows the skill must tell.
+    pub findings: Vec<Finding>,
+}
+
+/// A file bundled with a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BundledFile {
+    /// Relative to the skill's folder.
+    pub path: Arc<str>,
+    /// SHA-256 of its bytes up to the read limit, in hex.
+    pub sha256: Arc<str>,
+}
+
+/// Whether prompts show a skill, by the workspace's own settings; a turn's filter can only narrow it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Visibility {
+    /// Shown.
+    Shown,
+    /// Hidden, and why: one sentence for an operator.
+    Hidden(String),
+}
+
+impl Skill {
+    /// Whether prompts show it.
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        self.visibility == Visibility::Shown
+    }
+}

@@ -1,0 +1,77 @@
+//! The folder that a workspace is loaded from, as loading sees it.
+
+use std::fmt;
+
+/// A folder tree to read from. `source` has the one over real files; tests and fuzzing use one in memory.
+///
+/// Paths are relative, with `/` between names, no `.`, no `..`, and no leading `/`; the root is the empty path.
+/// Implementations keep to the safety rules: only regular files, links followed only to allowed places.
+pub trait Tree {
+    /// Reads at most `limit` bytes of a file.
+    fn read(&self, path: &str, limit: usize) -> Result<FileBytes, ReadError>;
+
+    /// Lists a folder's entries, in name order by bytes. Links are resolved: the kind is the target's.
+    fn list(&self, path: &str) -> Result<Vec<Entry>, ReadError>;
+}
+
+/// A file's bytes, up to the reader's limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileBytes {
+    /// The bytes read.
+    pub bytes: Vec<u8>,
+    /// The file's real size in bytes.
+    pub total: u64,
+}
+
+/// One entry of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Its name; names that are not UTF-8 are given with U+FFFD and cannot be read.
+    pub name: String,
+    /// What it is, links resolved.
+    pub kind: EntryKind,
+}
+
+/// What an entry is, links resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// Anything else: a FIFO, a socket, a device, a link that cannot be followed.
+    Other,
+}
+
+/// Why a file or folder could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadError {
+    /// There is none.
+    Missing,
+    /// It is a folder, FIFO, socket or device where a regular file is needed; or no folder where one is.
+    WrongKind(&'static str),
+    /// A link leads outside the workspace to a place that the server's config does not name.
+    LinkOutside,
+    /// A link leads nowhere.
+    LinkDangling,
+    /// Links lead in a circle.
+    LinkLoop,
+    /// The service has no permission.
+    Denied,
+    /// The system failed to read it.
+    Failed(std::io::ErrorKind),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("is not there"),
+            Self::WrongKind(kind) => write!(f, "is {kind}, not a regular file"),
+            Self::LinkOutside => f.write_str("is a link that leads out of the workspace"),
+            Self::LinkDangling => f.write_str("is a link that leads nowhere"),
+            Self::LinkLoop => f.write_str("is a link that leads in a circle"),
+            Self::Denied => f.write_str("may not be read by the service: permission denied"),
+            Self::Failed(kind) => write!(f, "could not be read: {kind}"),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Decoding a mapping field by field, collecting every fault.
+
+use super::{Faults, Mark, Node, Pair, Value};
+use crate::finding::Code;
+
+/// A mapping being decoded: take the fields that are known, then [`Fields::finish`] reports the rest.
+pub struct Fields<'n, 'f> {
+    at: Mark,
+    pairs: &'n [Pair],
+    taken: Vec<&'static str>,
+    path: String,
+    faults: &'f Faults,
+}
+
+impl<'n, 'f> Fields<'n, 'f> {
+    /// Begins with a file's root node: a null is an empty mapping, anything else but a mapping is a fault.
+    #[must_use]
+    pub fn root(node: &'n Node, faults: &'f Faults) -> Self {
+        Self::open(node, String::new(), faults)
+    }
+
+    fn open(node: &'n Node, path: String, faults: &'f Faults) -> Self {
+        let pairs = match &node.value {
+            Value::Map(pairs) => pairs.as_slice(),
+            _ if node.is_null() => &[],
+            _ => {
+                let what = if path.is_empty() { "the file".to_owned() } else { format!("`{path}`") };
+                faults.add(Code::WrongType, node.at, format!("{what} must be a mapping, not {}", node.kind()));
+                &[]
+            }
+        };
+        Self { at: node.at, pairs, taken: Vec::new(), path, faults }
+    }
+
+    /// The faults, to add one's own.
+    #[must_use]
+    pub fn faults(&self) -> &'f Faults {
+        self.faults
+    }
+
+    /// Where the mapping stands.
+    #[must_use]
+    pub fn at(&self) -> Mark {
+        self.at
+    }
+
+    /// The full name of a field, such as `agent.id`.
+    #[must_use]
+    pub fn name(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// The value of `key`; a null is as good as absent.
+    pub fn node(&mut self, key: &'static str) -> Option<&'n Node> {
+        self.taken.push(key);
+        self.pairs.iter().find(|pair| pair.key == key).map(|pair| &pair.value).filter(|node| !node.is_null())
+    }
+
+    /// Whether `key` stands there, with whatever value.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.pairs.iter().any(|pair| pair.key == key)
+    }
+
+    /// Text. A number or boolean is a fault: quotes make it text.
+    pub fn text(&mut self, key: &'static str) -> Option<&'n str> {
+        let node = self.node(key)?;
+        match &node.value {
+            Value::Scalar(scalar) if scalar.as_bool().is_none() && scalar.as_number().is_none() => Some(&scalar.text),
+            Value::Scalar(scalar) => {
+                self.wrong(key, node, &format!("text; write \"{}\" to mean the text", scalar.text))
+            }
+            _ => self.wrong(key, node, "text"),
+        }
+    }
+
+    /// `true` or `false`.
+    pub fn bool(&mut self, key: &'static str) -> Option<bool> {
+        let node = self.node(key)?;
+        match &node.value {
+            Value::Scalar(scalar) if scalar.as_bool().is_some() => scalar.as_bool(),
+            _ => self.wrong(key, node, "`true` or `false`"),
+        }
+    }
+
+    /// A whole number, 0 or more.
+    pub fn count(&mut self, key: &'static str) -> Option<usize> {
+        let node = self.node(key)?;
+        let number = match &node.value {
+            Value::Scalar(scalar) => scalar.as_number().and_then(|n| n.as_u64()).and_then(|n| usize::try_from(n).ok()),
+            _ => None,
+        };
+        number.or_else(|| self.wrong(key, node, "a whole number, 0 or more"))
+    }
+
+    /// A list's items. An empty list and an absent one differ.
+    pub fn list(&mut self, key: &'static str) -> Option<&'n [Node]> {
+        let node = self.node(key)?;
+        match &node.value {
+            Value::List(items) => Some(items),
+            _ => self.wrong(key, node, "a list"),
+        }
+    }
+
+    /// A list of texts, each with where it stands. Items that are no text are faults, and left out.
+    pub fn texts(&mut self, key: &'static str) -> Option<Vec<(&'n str, Mark)>> {
+        let items = self.list(key)?;
+        let name = self.name(key);
+        let text = |(index, node): (usize, &'n Node)| match &node.value {
+            Value::Scalar(scalar) if !scalar.is_null() => Some((scalar.text.as_str(), node.at)),
+            _ => {
+                let message = format!("`{name}[{index}]` must be text, not {}", node.kind());
+                self.faults.add(Code::WrongType, node.at, message);
+                None
+            }
+        };
+        Some(items.iter().enumerate().filter_map(text).collect())
+    }
+
+    /// A nested mapping; an absent one is empty, so that its defaults apply.
+    pub fn fields(&mut self, key: &'static str) -> Fields<'n, 'f> {
+        let path = self.name(key);
+        match self.node(key) {
+            Some(node) => Fields::open(node, path, self.faults),
+            None => Fields { at: self.at, pairs: &[], taken: Vec::new(), path, faults: self.faults },
+        }
+    }
+
+    /// A list of mappings.
+    pub fn each(&mut self, key: &'static str) -> Vec<Fields<'n, 'f>> {
+        let name = self.name(key);
+        let items = self.list(key).unwrap_or_default();
+        let open = |(index, node)| Fields::open(node, format!("{name}[{index}]"), self.faults);
+        items.iter().enumerate().map(open).collect()
+    }
+
+    /// The pairs of a free-form mapping: any key is good.
+    pub fn pairs(&mut self, key: &'static str) -> &'n [Pair] {
+        let Some(node) = self.node(key) else { return &[] };
+        match &node.value {
+            Value::Map(pairs) => pairs,
+            _ => self.wrong(key, node, "a mapping").unwrap_or_default(),
+        }
+    }
+
+    /// Reports every key that was not asked for, with the nearest one that was.
+    pub fn finish(self) {
+        for pair in self.pairs.iter().filter(|pair| !self.taken.contains(&pair.key.as_str())) {
+            let hint = match nearest(&pair.key, self.taken.iter().copied()) {
+                Some(known) => format!("; did you mean `{known}`?"),
+                None => format!("; known here: {}", self.taken.join(", ")),
+            };
+            self.faults.add(Code::UnknownKey, pair.at, format!("unknown key `{}`{hint}", self.name(&pair.key)));
+        }
+    }
+
+    fn wrong<T>(&self, key: &str, node: &Node, wanted: &str) -> Option<T> {
+        let message = format!("`{}` must be {wanted}, not {}", self.name(key), node.kind());
+        self.faults.add(Code::WrongType, node.at, message);
+        None
+    }
+}
+
+/// The known name most like `name`, if any is near enough to be meant.
+#[must_use]
+pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let near = 3.min(1 + name.chars().count() / 3);
+    known
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(name, known), known))
+        .filter(|(distance, _)| *distance <= near)
+        .min()
+        .map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::parse;
+
+    #[test]
+    fn every_fault_is_told_with_its_place() {
+        let node = parse("agent:\n  naem: x\n  id: 5\nskip: \"false\"\nlimit: -1\n").unwrap();
+        let faults = Faults::default();
+        let mut root = Fields::root(&node, &faults);
+        let mut agent = root.fields("agent");
+        assert_eq!((agent.text("id"), agent.text("name")), (None, None));
+        agent.finish();
+        assert_eq!((root.bool("skip"), root.count("limit")), (None, None));
+        root.finish();
+        let told: Vec<_> = faults.into_vec().into_iter().map(|f| (f.at.line, f.at.column, f.message)).collect();
+        assert_eq!(
+            told,
+            [
+                (2, 3, "unknown key `agent.naem`; did you mean `name`?".to_owned()),
+                (3, 7, "`agent.id` must be text; write \"5\" to mean the text, not a number".to_owned()),
+                (4, 7, "`skip` must be `true` or `false`, not text".to_owned()),
+                (5, 8, "`limit` must be a whole number, 0 or more, not a number".to_owned()),
+            ]
+        );
+    }
+}

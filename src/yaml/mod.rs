@@ -1,0 +1,175 @@
+//! YAML with positions: every fault of a file at once, each with its line and column.
+//!
+//! serde stops at the first fault and keeps no positions, and its maps let the last of two equal keys win. An operator
+//! who saves a file with three mistakes wants to read of three, so files are parsed into [`Node`]s that remember
+//! where they stand and decoded through [`Fields`], which collects [`Fault`]s and goes on.
+//!
+//! Scalars follow the YAML 1.2 core schema: `true` and `false` are booleans, `no` and `yes` are text.
+
+mod fields;
+mod parse;
+
+pub use fields::{Fields, nearest};
+pub use parse::{MAX_DEPTH, MAX_NODES, MAX_YAML_BYTES, parse};
+
+use std::cell::RefCell;
+
+use serde_json::{Map, Number};
+
+use crate::finding::{Code, Finding, Place};
+
+/// A value and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Where it begins.
+    pub at: Mark,
+    /// What it is.
+    pub value: Value,
+}
+
+/// A position in a file: both are 1-based, columns in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mark {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+/// A YAML value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A scalar.
+    Scalar(Scalar),
+    /// A sequence.
+    List(Vec<Node>),
+    /// A mapping, in file order, without duplicate keys.
+    Map(Vec<Pair>),
+}
+
+/// A scalar as written: its type is decided by who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scalar {
+    /// Its text, escapes and folding resolved.
+    pub text: String,
+    /// Written without quotes and not as a block, so that it may be a null, boolean or number.
+    pub plain: bool,
+}
+
+/// A key and its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// The key.
+    pub key: String,
+    /// Where the key stands.
+    pub at: Mark,
+    /// The value.
+    pub value: Node,
+}
+
+/// Something wrong in a YAML file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// What kind of fault.
+    pub code: Code,
+    /// Where.
+    pub at: Mark,
+    /// One sentence.
+    pub message: String,
+}
+
+impl Fault {
+    /// The fault as a finding of the file `path`.
+    #[must_use]
+    pub fn into_finding(self, path: &str) -> Finding {
+        Finding::new(self.code, Place::at(path, self.at.line, self.at.column), self.message)
+    }
+}
+
+/// The faults found so far; shared by all [`Fields`] of one file.
+#[derive(Debug, Default)]
+pub struct Faults(RefCell<Vec<Fault>>);
+
+impl Faults {
+    /// Adds one.
+    pub fn add(&self, code: Code, at: Mark, message: impl Into<String>) {
+        self.0.borrow_mut().push(Fault { code, at, message: message.into() });
+    }
+
+    /// All of them, in file order.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<Fault> {
+        let mut faults = self.0.into_inner();
+        faults.sort_by_key(|fault| fault.at);
+        faults
+    }
+}
+
+impl Scalar {
+    /// Whether it is a null: empty, `~` or `null`, without quotes.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
+    }
+
+    /// Its boolean, if it is one.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.text.as_str() {
+            "true" | "True" | "TRUE" if self.plain => Some(true),
+            "false" | "False" | "FALSE" if self.plain => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Its number, if it is one.
+    #[must_use]
+    pub fn as_number(&self) -> Option<Number> {
+        if !self.plain || !self.text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.')) {
+            return None;
+        }
+        let text = self.text.strip_prefix('+').unwrap_or(&self.text);
+        if let Ok(int) = text.parse::<i64>() {
+            return Some(int.into());
+        }
+        text.parse::<f64>().ok().and_then(Number::from_f64)
+    }
+}
+
+impl Node {
+    /// Whether it is a null.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        matches!(&self.value, Value::Scalar(scalar) if scalar.is_null())
+    }
+
+    /// What it is, for a message: `a list`, `text` …
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::List(_) => "a list",
+            Value::Map(_) => "a mapping",
+            Value::Scalar(scalar) if scalar.is_null() => "nothing",
+            Value::Scalar(scalar) if scalar.as_bool().is_some() => "a boolean",
+            Value::Scalar(scalar) if scalar.as_number().is_some() => "a number",
+            Value::Scalar(_) => "text",
+        }
+    }
+
+    /// The value without its positions.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Scalar(scalar) if scalar.is_null() => serde_json::Value::Null,
+            Value::Scalar(scalar) => scalar
+                .as_bool()
+                .map(Into::into)
+                .or_else(|| scalar.as_number().map(serde_json::Value::Number))
+                .unwrap_or_else(|| scalar.text.clone().into()),
+            Value::List(items) => items.iter().map(Self::to_json).collect(),
+            Value::Map(pairs) => {
+                pairs.iter().map(|pair| (pair.key.clone(), pair.value.to_json())).collect::<Map<_, _>>().into()
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! From text to nodes, in bounded time and memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
+
+use super::{Fault, Mark, Node, Pair, Scalar, Value};
+use crate::finding::Code;
+
+/// The largest YAML text that is parsed, in bytes.
+pub const MAX_YAML_BYTES: usize = 1 << 20;
+/// How deep values may nest.
+pub const MAX_DEPTH: usize = 64;
+/// How many values a text may have once its aliases are expanded.
+pub const MAX_NODES: usize = 50_000;
+
+/// Parses the one document of `text`; an empty text is a null. Faults: what cannot be parsed, duplicate keys.
+pub fn parse(text: &str) -> Result<Node, Vec<Fault>> {
+    if text.len() > MAX_YAML_BYTES {
+        let message = format!("larger than the {MAX_YAML_BYTES} bytes that are read of YAML");
+        return Err(vec![Fault { code: Code::FileTooLarge, at: START, message }]);
+    }
+    let mut builder = Builder::default();
+    for event in Parser::new_from_str(text.strip_prefix('\u{feff}').unwrap_or(text)) {
+        let step = event.map_err(|e| scan_fault(&e)).and_then(|(event, span)| builder.take(event, mark(span)));
+        if let Err(fault) = step {
+            builder.faults.push(fault);
+            return Err(builder.faults);
+        }
+    }
+    if builder.faults.is_empty() { Ok(builder.root.unwrap_or_else(|| null(START))) } else { Err(builder.faults) }
+}
+
+const START: Mark = Mark { line: 1, column: 1 };
+
+#[derive(Default)]
+struct Builder {
+    open: Vec<Open>,
+    anchors: BTreeMap<usize, Node>,
+    nodes: usize,
+    documents: usize,
+    root: Option<Node>,
+    faults: Vec<Fault>,
+}
+
+/// A list or map whose end has not come yet.
+struct Open {
+    at: Mark,
+    anchor: usize,
+    items: Items,
+}
+
+enum Items {
+    List(Vec<Node>),
+    Map { pairs: Vec<Pair>, keys: BTreeSet<String>, key: Option<(String, Mark)> },
+}
+
+impl Builder {
+    fn take(&mut self, event: Event<'_>, at: Mark) -> Result<(), Fault> {
+        match event {
+            Event::DocumentStart(_) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    return Err(syntax(at, "a second document begins; only one is read"));
+                }
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let plain = match tag.as_deref() {
+                    None => style == ScalarStyle::Plain,
+                    Some(tag) if tag.is_yaml_core_schema() => tag.suffix != "str" && style == ScalarStyle::Plain,
+                    Some(tag) => {
+                        return Err(syntax(at, &format!("the tag `{}{}` is not known", tag.handle, tag.suffix)));
+                    }
+                };
+                let node = Node { at, value: Value::Scalar(Scalar { text: text.into_owned(), plain }) };
+                return self.put(node, anchor);
+            }
+            Event::SequenceStart(anchor, _) => self.push(at, anchor, Items::List(Vec::new()))?,
+            Event::MappingStart(anchor, _) => {
+                self.push(at, anchor, Items::Map { pairs: Vec::new(), keys: BTreeSet::new(), key: None })?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                if let Some(open) = self.open.pop() {
+                    let value = match open.items {
+                        Items::List(items) => Value::List(items),
+                        Items::Map { pairs, .. } => Value::Map(pairs),
+                    };
+                    return self.put(Node { at: open.at, value }, open.anchor);
+                }
+            }
+            Event::Alias(anchor) => {
+                let Some(node) = self.anchors.get(&anchor).cloned() else {
+                    return Err(syntax(at, "an alias stands inside its own anchor"));
+                };
+                self.nodes += count(&node);
+                return self.put(node, 0);
+            }
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, at: Mark, anchor: usize, items: Items) -> Result<(), Fault> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(syntax(at, &format!("values nest deeper than {MAX_DEPTH} levels")));
+        }
+        self.open.push(Open { at, anchor, items });
+        Ok(())
+    }
+
+    fn put(&mut self, node: Node, anchor: usize) -> Result<(), Fault> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(syntax(node.at, &format!("more than {MAX_NODES} values, aliases expanded")));
+        }
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        let Some(open) = self.open.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        match &mut open.items {
+            Items::List(items) => items.push(node),
+            Items::Map { pairs, keys, key } => match key.take() {
+                None => match node.value {
+                    Value::Scalar(scalar) => *key = Some((scalar.text, node.at)),
+                    _ => return Err(syntax(node.at, "a key must be text")),
+                },
+                Some((name, at)) if !keys.insert(name.clone()) => {
+                    let message = format!("the key `{name}` stands twice in one mapping");
+                    self.faults.push(Fault { code: Code::DuplicateKey, at, message });
+                }
+                Some((name, at)) => pairs.push(Pair { key: name, at, value: node }),
+            },
+        }
+        Ok(())
+    }
+}
+
+fn count(node: &Node) -> usize {
+    1 + match &node.value {
+        Value::Scalar(_) => 0,
+        Value::List(items) => items.iter().map(count).sum(),
+        Value::Map(pairs) => pairs.iter().map(|pair| count(&pair.value)).sum(),
+    }
+}
+
+fn null(at: Mark) -> Node {
+    Node { at, value: Value::Scalar(Scalar { text: String::new(), plain: true }) }
+}
+
+fn mark(span: Span) -> Mark {
+    position(span.start.line(), span.start.col())
+}
+
+/// The parser counts lines from 1 and columns from 0.
+fn position(line: usize, column: usize) -> Mark {
+    let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Mark { line: clamp(line), column: clamp(column).saturating_add(1) }
+}
+
+fn scan_fault(error: &ScanError) -> Fault {
+    let at = error.marker();
+    syntax(position(at.line(), at.col()), error.info())
+}
+
+fn syntax(at: Mark, message: &str) -> Fault {
+    Fault { code: Code::YamlSyntax, at, message: message.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(text: &str) -> Vec<(u32, u32, String)> {
+        parse(text).unwrap_err().into_iter().map(|f| (f.at.line, f.at.column, f.message)).collect()
+    }
+
+    #[test]
+    fn remembers_where_things_stand() {
+        let node = parse("a: 1\nb:\n  - x\n  - {y: [é, z]}\n").unwrap();
+        let Value::Map(pairs) = &node.value else { panic!() };
+        assert_eq!((pairs[1].at.line, pairs[1].at.column), (2, 1));
+        let Value::List(items) = &pairs[1].value.value else { panic!() };
+        assert_eq!((items[0].at.line, items[0].at.column), (3, 5));
+        assert_eq!(node.to_json(), serde_json::json!({"a": 1, "b": ["x", {"y": ["é", "z"]}]}));
+    }
+
+    #[test]
+    fn every_duplicate_is_told() {
+        let told = faults("a: 1\na: 2\nb: {c: 1, c: 2}\n");
+        assert_eq!(told.iter().map(|f| (f.0, f.1)).collect::<Vec<_>>(), [(2, 1), (3, 11)]);
+    }
+
+    #[test]
+    fn bombs_and_depth_end_in_bounded_time() {
+        let mut bomb = String::from("a: &a [x,x,x,x,x,x,x,x,x,x]\n");
+        for (from, to) in ('a'..'i').zip('b'..='i') {
+            let aliases = vec![format!("*{from}"); 10].join(",");
+            bomb.push_str(&format!("{to}: &{to} [{aliases}]\n"));
+        }
+        assert!(faults(&bomb)[0].2.contains("more than"));
+        assert!(faults(&"[".repeat(200))[0].2.contains("deeper"));
+        assert!(!faults("a: &a [*a]").is_empty());
+    }
+
+    #[test]
+    fn empty_text_is_null_and_a_byte_order_mark_is_nothing() {
+        assert!(parse("").unwrap().is_null());
+        assert!(parse("\u{feff}a: 1").is_ok());
+    }
+
+    #[test]
+    fn scalars_keep_their_text() {
+        for (text, json) in [
+            ("3000", serde_json::json!(3000)),
+            ("yes", serde_json::json!("yes")),
+            ("2026-01-01", serde_json::json!("2026-01-01")),
+            ("'5'", serde_json::json!("5")),
+            ("!!str 5", serde_json::json!("5")),
+            ("1.5", serde_json::json!(1.5)),
+            ("~", serde_json::Value::Null),
+        ] {
+            assert_eq!(parse(text).unwrap().to_json(), json, "{text}");
+        }
+    }
+}

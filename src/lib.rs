@@ -11,6 +11,7 @@ pub mod profile;
 pub mod prompt;
 pub mod proto;
 pub mod settings;
+pub mod store;
 pub mod text;
 pub mod workspace;
 pub mod yaml;

@@ -1,1 +1,0 @@
-//! Text: cleaning, measuring, cutting.

@@ -6,12 +6,15 @@
 
 pub mod finding;
 pub mod globs;
+pub mod grpc;
 pub mod id;
 pub mod profile;
 pub mod prompt;
 pub mod proto;
+pub mod request;
 pub mod settings;
 pub mod store;
 pub mod text;
 pub mod workspace;
 pub mod yaml;
+pub mod zone;

@@ -2,11 +2,13 @@
 
 mod answer;
 mod error;
+mod labels;
 mod prepared;
 mod turn;
 
 pub use answer::{CachePlan, Carried, Digest, Message, Outcome, Prompt, Section, Size, Source, Stability};
 pub use error::TurnError;
+pub use labels::RUNTIME_LABELS;
 pub use prepared::Prepared;
 pub use turn::{
     Agent, Channel, Conversation, ResponseFormat, Role, Segment, Snippet, Spoken, Stage, ToolCall, Turn, User,

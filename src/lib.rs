@@ -15,6 +15,7 @@ pub mod request;
 pub mod settings;
 pub mod store;
 pub mod text;
+pub mod tokens;
 pub mod workspace;
 pub mod yaml;
 pub mod zone;

@@ -4,6 +4,7 @@
 //! [`workspace`] turns bytes into a [`workspace::Snapshot`], [`profile`] holds the recipes, [`prompt`] assembles
 //! a [`prompt::Prompt`] as a pure function of snapshot, profile and turn, [`render`] and [`grpc`] hand it out.
 
+pub mod config;
 pub mod finding;
 pub mod globs;
 pub mod grpc;

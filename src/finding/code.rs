@@ -1,5 +1,7 @@
 //! The catalogue of finding codes: the README's table is generated from it.
 
+use std::fmt::Write as _;
+
 use super::Severity;
 
 macro_rules! codes {
@@ -127,6 +129,17 @@ codes! {
     ForgedBoundary = "FORGED_BOUNDARY", Warning, "Reword the line, if it was not meant.";
     /// Text of the workspace addresses the model as its system.
     InjectionPhrase = "INJECTION_PHRASE", Info, "Read the line; text that warns of such phrases is fine.";
+}
+
+/// The catalogue as Markdown, for the README.
+#[must_use]
+pub fn markdown() -> String {
+    let mut out = String::from("| code | severity | meaning | what to do |\n|---|---|---|---|\n");
+    for code in Code::ALL {
+        let (name, severity) = (code.as_str(), code.severity().as_str());
+        let _ = writeln!(out, "| `{name}` | {severity} | {} | {} |", code.meaning(), code.remedy());
+    }
+    out
 }
 
 #[cfg(test)]

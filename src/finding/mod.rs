@@ -4,8 +4,18 @@
 //! give findings beside their result instead of failing, so that one bad part never costs another.
 
 mod code;
+mod excerpt;
+pub mod github;
+pub mod human;
+pub mod json;
+mod report;
+pub mod sarif;
 
-pub use code::Code;
+#[cfg(test)]
+mod renderers_tests;
+
+pub use code::{Code, markdown};
+pub use report::{Counts, Reported};
 
 use std::fmt;
 
@@ -98,8 +108,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unplaced => Ok(()),
-            Self::Field(path) => f.write_str(path),
-            Self::File { path, line: 0, .. } => f.write_str(path),
+            Self::Field(path) | Self::File { path, line: 0, .. } => f.write_str(path),
             Self::File { path, line, column: 0 } => write!(f, "{path}:{line}"),
             Self::File { path, line, column } => write!(f, "{path}:{line}:{column}"),
         }

@@ -1,0 +1,201 @@
+//! Every setting of the server's config, once: its name, its default and what it does.
+//!
+//! The decoder takes its defaults from here and the README's table is written from here, so that neither can say
+//! something else than the other.
+
+use std::fmt::Write as _;
+
+use crate::yaml::{Mark, Node, Pair, Value, parse};
+
+/// One setting.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// Its full name, such as `limits.max_in_flight`.
+    pub key: &'static str,
+    /// Its default, as YAML; `null`: nothing is set.
+    pub default: &'static str,
+    /// Whether a change of the file takes effect while the service runs; otherwise it waits for a restart.
+    pub reloads: bool,
+    /// What it does: a sentence or two, in Markdown.
+    pub about: &'static str,
+}
+
+const fn live(key: &'static str, default: &'static str, about: &'static str) -> Setting {
+    Setting { key, default, reloads: true, about }
+}
+
+const fn fixed(key: &'static str, default: &'static str, about: &'static str) -> Setting {
+    Setting { key, default, reloads: false, about }
+}
+
+/// All of them, in the order of the README.
+pub const TABLE: &[Setting] = &[
+    fixed(
+        "listen",
+        "127.0.0.1:50051",
+        "Where the gRPC service listens. Port 0 picks a free one. Flag `--listen`, variable `PROMPTD_LISTEN`.",
+    ),
+    fixed(
+        "insecure",
+        "false",
+        "Allows `listen` on an address beyond this machine without `auth.tokens_file` and without `tls.client_ca`.",
+    ),
+    fixed(
+        "home",
+        "null",
+        "The folder that a leading `~/` in the paths below stands for. Without it such a path is an error.",
+    ),
+    fixed(
+        "workspaces.root",
+        "null",
+        "A folder; each folder in it is a workspace, its name the id. Flag `--workspaces`.",
+    ),
+    fixed(
+        "workspaces.single",
+        "[]",
+        "Single workspaces, each `DIR` or `ID=DIR`; without an id the folder's name is the id. Flag `--workspace`.",
+    ),
+    fixed(
+        "profiles",
+        "profiles",
+        "The folder of the operator's own profiles, beside this file unless absolute; it need not be there.",
+    ),
+    fixed("allowed_link_targets", "[]", "Folders that links in a workspace may lead to."),
+    fixed(
+        "expose_paths",
+        "true",
+        "Shows absolute paths in prompts. `false` shows the workspace's id and `skill://` addresses instead.",
+    ),
+    fixed(
+        "risks",
+        "report",
+        "What happens to hidden characters, forged headings and the like in workspace text: `report` them, also `strip` hidden characters, or `refuse` the file.",
+    ),
+    fixed(
+        "skills.shared",
+        "[]",
+        "Folders of skills that every workspace has; on equal names a workspace's own skill wins, then the first folder.",
+    ),
+    fixed("skills.max_description_chars", "1024", "The most characters of a skill's description in a prompt."),
+    fixed("skills.max_shown", "150", "The most skills in a prompt."),
+    fixed("skills.max_block_chars", "18000", "The most characters of the skills block."),
+    fixed("limits.max_file_bytes", "1MiB", "The most bytes read of one file of a workspace."),
+    fixed("limits.max_value_chars", "256", "The most characters of a name or an id on a line of the prompt."),
+    fixed("limits.max_variable_chars", "1024", "The most characters of one of `turn.variables`."),
+    live("limits.max_message_bytes", "4MiB", "The largest request; a larger one is RESOURCE_EXHAUSTED."),
+    live(
+        "limits.max_in_flight",
+        "1024",
+        "The most calls answered at once, streams not counted; one more is UNAVAILABLE with a time to retry.",
+    ),
+    live("limits.max_streams", "10000", "The most open streams: `WatchWorkspace`, `Health.Watch`, reflection."),
+    live("limits.max_connections", "10000", "The most connections; more are closed at once."),
+    fixed("limits.max_streams_per_connection", "1024", "The most streams that one connection may have open."),
+    live(
+        "limits.max_call_time",
+        "60s",
+        "The longest that a call may take, also where its caller allows more. Streams are not bounded.",
+    ),
+    live("limits.max_knowledge", "1000", "The most entries of `turn.knowledge`."),
+    live("limits.max_variables", "256", "The most entries of `turn.variables`."),
+    live("limits.max_inputs", "256", "The most entries of `turn.inputs`."),
+    live("limits.max_messages", "10000", "The most messages of `turn.conversation`."),
+    live("limits.max_segments", "10000", "The most segments of `turn.conversation`."),
+    live("limits.max_tool_calls", "1000", "The most tool calls of one message."),
+    live("limits.max_context_files", "1000", "The most entries of `turn.context_files`."),
+    live("limits.max_digests", "16384", "The most entries of `if_none_match`."),
+    fixed("revisions.count", "16", "How many revisions of a workspace stay assemblable by name, the newest included."),
+    fixed("revisions.bytes", "64MiB", "The most bytes that the older revisions of one workspace may hold."),
+    fixed(
+        "watch.mode",
+        "auto",
+        "How edits are noticed: `auto` (events, and polling where they fail), `events`, or `poll`.",
+    ),
+    fixed("watch.poll_interval", "2s", "How often files are looked at where events do not work."),
+    fixed(
+        "watch.sweep_interval",
+        "10s",
+        "How often, at most, all files are looked at besides, in case that an event was lost.",
+    ),
+    live("auth.tokens_file", "null", "The file of bearer tokens; without it every caller may call everything."),
+    live("tls.cert", "null", "The server's certificate chain, PEM; with `tls.key`."),
+    live("tls.key", "null", "The private key of `tls.cert`, PEM."),
+    live(
+        "tls.client_ca",
+        "null",
+        "The authority, PEM, that must have signed a client's certificate; without it clients need none.",
+    ),
+    fixed(
+        "grpc.gzip",
+        "false",
+        "Sends gzip to clients that accept it, and takes it from them. It costs ten times the CPU of a call.",
+    ),
+    fixed(
+        "grpc.web_origins",
+        "[]",
+        "The origins that browsers may call from by gRPC-Web, such as `https://app.example`; `*` for any. Empty: no gRPC-Web.",
+    ),
+    fixed(
+        "grpc.max_connection_age",
+        "30m",
+        "How long a connection lives, so that replicas come to share the load; `0s`: for ever.",
+    ),
+    fixed("grpc.keepalive_interval", "60s", "How often a silent connection is pinged."),
+    fixed("grpc.keepalive_timeout", "20s", "How long a ping may stay unanswered before the connection is closed."),
+    fixed("grpc.retry_delay", "1s", "How long UNAVAILABLE tells callers to wait."),
+    fixed(
+        "drain.delay",
+        "0s",
+        "How long the service goes on after it has said NOT_SERVING, so that balancers can look elsewhere.",
+    ),
+    fixed("drain.limit", "10s", "How long calls may take to end at shutdown before they are cut off."),
+    fixed(
+        "admin.listen",
+        "null",
+        "Where `/metrics`, `/livez`, `/readyz` and `/debug/config` are served by HTTP; unset: nowhere. Keep it private. Flag `--admin`.",
+    ),
+    live(
+        "log.level",
+        "info",
+        "`off`, `error`, `warn`, `info`, `debug` or `trace`, also by module: `info,promptd::source=debug`. Variable `PROMPTD_LOG`.",
+    ),
+    fixed("log.format", "text", "`text` or `json`."),
+];
+
+/// The defaults as the root of a config file.
+pub(super) fn defaults() -> Node {
+    let mut root = Node { at: START, value: Value::Map(Vec::new()) };
+    for setting in TABLE {
+        let value = parse(setting.default).unwrap_or_else(|_| Node { at: START, value: Value::List(Vec::new()) });
+        insert(&mut root, setting.key, value);
+    }
+    root
+}
+
+const START: Mark = Mark { line: 1, column: 1 };
+
+fn insert(node: &mut Node, path: &str, value: Node) {
+    let Value::Map(pairs) = &mut node.value else { return };
+    let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
+    let Some(rest) = rest else {
+        return pairs.push(Pair { key: key.to_owned(), at: START, value });
+    };
+    let index = pairs.iter().position(|pair| pair.key == key).unwrap_or_else(|| {
+        let value = Node { at: START, value: Value::Map(Vec::new()) };
+        pairs.push(Pair { key: key.to_owned(), at: START, value });
+        pairs.len() - 1
+    });
+    insert(&mut pairs[index].value, rest, value);
+}
+
+/// The table as Markdown, for the README.
+#[must_use]
+pub fn markdown() -> String {
+    let mut out = String::from("| setting | default | on change | what it does |\n|---|---|---|---|\n");
+    for Setting { key, default, reloads, about } in TABLE {
+        let default = if *default == "null" { "—".to_owned() } else { format!("`{default}`") };
+        let change = if *reloads { "at once" } else { "restart" };
+        let _ = writeln!(out, "| `{key}` | {default} | {change} | {about} |");
+    }
+    out
+}

@@ -1,0 +1,111 @@
+//! Values with a form of their own: durations, sizes, addresses, paths.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::{Component, Path, PathBuf},
+    time::Duration,
+};
+
+use jiff::SignedDuration;
+
+/// A duration such as `500ms`, `10s` or `1h 30m`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let parsed = text.parse::<SignedDuration>().ok().and_then(|d| Duration::try_from(d).ok());
+    parsed.ok_or_else(|| "a duration such as `500ms`, `10s` or `30m`".to_owned())
+}
+
+/// A size such as `4MiB`, or a plain number of bytes.
+pub(super) fn bytes(text: &str) -> Result<usize, String> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = match text[digits.len()..].trim() {
+        "" | "B" => Some(1),
+        "KiB" => Some(1 << 10),
+        "MiB" => Some(1 << 20),
+        "GiB" => Some(1 << 30),
+        _ => None,
+    };
+    let size = digits.parse::<usize>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+    size.ok_or_else(|| "a size such as `65536`, `64KiB` or `4MiB`".to_owned())
+}
+
+/// An address such as `127.0.0.1:50051`; `localhost` is 127.0.0.1, other names are not looked up.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    let named = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
+    let address = named.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port))).or_else(|| text.parse().ok());
+    address.ok_or_else(|| "an address with a port, such as `127.0.0.1:50051` or `[::]:50051`".to_owned())
+}
+
+/// Where paths of a config file start from.
+#[derive(Debug, Clone, Copy)]
+pub struct Base<'a> {
+    /// The folder that relative paths are relative to; absolute.
+    pub folder: &'a Path,
+    /// What a leading `~/` stands for.
+    pub home: Option<&'a Path>,
+}
+
+impl Base<'_> {
+    /// The absolute path, without `.` and `..`: prompts show it, so it has one form. A link before a `..` is not followed.
+    pub fn path(&self, text: &str) -> Result<PathBuf, String> {
+        if text.is_empty() || text.contains('\0') {
+            return Err("a path".to_owned());
+        }
+        let joined = match text.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                let home = self.home.ok_or("a path without `~`, since `home` is not set")?;
+                home.join(rest.trim_start_matches('/'))
+            }
+            _ => self.folder.join(text),
+        };
+        Ok(without_dots(&joined))
+    }
+}
+
+fn without_dots(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms() {
+        assert_eq!(duration("1h 30m"), Ok(Duration::from_secs(5_400)));
+        assert_eq!(duration("0s"), Ok(Duration::ZERO));
+        assert!(duration("-1s").is_err() && duration("soon").is_err() && duration("5").is_err());
+        assert_eq!((bytes("64"), bytes("64KiB"), bytes("2 MiB")), (Ok(64), Ok(65_536), Ok(2 << 20)));
+        assert!(
+            bytes("4MB").is_err() && bytes("-1").is_err() && bytes("").is_err() && bytes("99999999999GiB").is_err()
+        );
+        assert_eq!(address("localhost:1").unwrap(), address("127.0.0.1:1").unwrap());
+        assert!(address("[::]:50051").is_ok() && address("50051").is_err() && address("host:1").is_err());
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_file_and_the_home_is_the_configured_one() {
+        let base = Base { folder: Path::new("/etc/promptd"), home: Some(Path::new("/srv/agents")) };
+        for (text, path) in [
+            ("../ws", "/etc/ws"),
+            ("./a/b", "/etc/promptd/a/b"),
+            ("/abs & space", "/abs & space"),
+            ("~", "/srv/agents"),
+            ("~/~/x", "/srv/agents/~/x"),
+            ("~other", "/etc/promptd/~other"),
+        ] {
+            assert_eq!(base.path(text).unwrap(), Path::new(path), "{text}");
+        }
+        assert!(Base { home: None, ..base }.path("~/x").unwrap_err().contains("`home`"));
+    }
+}

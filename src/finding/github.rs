@@ -1,0 +1,41 @@
+//! Findings as annotations of a GitHub workflow.
+
+use std::fmt::Write as _;
+
+use super::{Severity, excerpt::escape, report::Reported};
+
+/// One `::error file=…,line=…,col=…,title=CODE::message` a line.
+#[must_use]
+pub fn render(reported: &[Reported]) -> String {
+    reported.iter().map(annotation).collect()
+}
+
+fn annotation(one: &Reported) -> String {
+    let command = match one.finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "notice",
+    };
+    let mut line = format!("::{command} ");
+    if let Some(file) = &one.file {
+        let _ = write!(line, "file={},", property(file));
+    }
+    let (row, column) = one.position();
+    for (name, number) in [("line", row), ("col", column)] {
+        if let Some(number) = number {
+            let _ = write!(line, "{name}={number},");
+        }
+    }
+    let text = data(&format!("{} {}", one.finding.message, one.finding.code.remedy()));
+    let _ = writeln!(line, "title={}::{text}", one.finding.code.as_str());
+    line
+}
+
+/// GitHub's own escapes, after which nothing can end the command.
+fn data(text: &str) -> String {
+    escape(text).replace('%', "%25")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -16,10 +16,12 @@ impl<'n, 'f> Fields<'n, 'f> {
     /// Begins with a file's root node: a null is an empty mapping, anything else but a mapping is a fault.
     #[must_use]
     pub fn root(node: &'n Node, faults: &'f Faults) -> Self {
-        Self::open(node, String::new(), faults)
+        Self::at_path(node, String::new(), faults)
     }
 
-    fn open(node: &'n Node, path: String, faults: &'f Faults) -> Self {
+    /// Begins with a node below the root, whose full name is `path`.
+    #[must_use]
+    pub fn at_path(node: &'n Node, path: String, faults: &'f Faults) -> Self {
         let pairs = match &node.value {
             Value::Map(pairs) => pairs.as_slice(),
             _ if node.is_null() => &[],
@@ -121,7 +123,7 @@ impl<'n, 'f> Fields<'n, 'f> {
     pub fn fields(&mut self, key: &'static str) -> Fields<'n, 'f> {
         let path = self.name(key);
         match self.node(key) {
-            Some(node) => Fields::open(node, path, self.faults),
+            Some(node) => Fields::at_path(node, path, self.faults),
             None => Fields { at: self.at, pairs: &[], taken: Vec::new(), path, faults: self.faults },
         }
     }
@@ -130,7 +132,7 @@ impl<'n, 'f> Fields<'n, 'f> {
     pub fn each(&mut self, key: &'static str) -> Vec<Fields<'n, 'f>> {
         let name = self.name(key);
         let items = self.list(key).unwrap_or_default();
-        let open = |(index, node)| Fields::open(node, format!("{name}[{index}]"), self.faults);
+        let open = |(index, node)| Fields::at_path(node, format!("{name}[{index}]"), self.faults);
         items.iter().enumerate().map(open).collect()
     }
 

@@ -1,0 +1,408 @@
+//! From a decoded profile to a checked one: every template compiled, every name resolved, every fault placed.
+
+use std::sync::Arc;
+
+use super::{
+    FilePattern, declare,
+    extend::Placed,
+    names::{Deps, text_fields},
+    raw::{RawBudget, RawConversation, RawMessage, RawProfile, RawSection, Spot},
+    spec::{
+        Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, Part, Profile, SectionSpec, TrimSpec,
+        Unit,
+    },
+    template::{Names, Template, TemplateFault, Templates},
+    types::{Field, Type},
+};
+use crate::{
+    finding::Code,
+    id::Id,
+    prompt::{Role, Stability, Stage},
+    yaml::nearest,
+};
+
+/// Checks a profile. Faults found before are in `faults`; the profile is of use only if there are none at the end.
+#[must_use]
+pub fn compile(raw: RawProfile, name: Id, built_in: bool, source: Arc<str>, faults: &mut Vec<Placed>) -> Profile {
+    let inputs = declare::inputs(&raw.inputs, faults);
+    let fields: Vec<Field> = inputs.iter().map(|input| input.field.clone()).collect();
+    let mut compiler =
+        Compiler { names: Names::new(&fields), inputs, budgets: Vec::new(), templates: Templates::new(), faults };
+    compiler.budgets = raw.budgets.iter().filter_map(|budget| compiler.budget(budget)).collect();
+    let mut parts: Vec<Part> = raw.messages.iter().map(|message| compiler.part(message)).collect();
+    if parts.is_empty() {
+        let fault = raw.start.fault(Code::ProfileInvalid, "a profile needs `messages`");
+        compiler.faults.push(fault);
+    }
+    share_budgets(&mut parts, compiler.budgets.len());
+    Profile {
+        name,
+        description: raw.description.map(|spot| spot.value.trim().to_owned()).unwrap_or_default(),
+        built_in,
+        source,
+        reply: raw.reply.map_or_else(|| "five-layer".to_owned(), |spot| spot.value),
+        budgets: compiler.budgets,
+        inputs: compiler.inputs,
+        templates: compiler.templates,
+        parts,
+    }
+}
+
+struct Compiler<'f> {
+    names: Names,
+    inputs: Vec<Input>,
+    budgets: Vec<Budget>,
+    templates: Templates,
+    faults: &'f mut Vec<Placed>,
+}
+
+impl Compiler<'_> {
+    fn part(&mut self, raw: &RawMessage) -> Part {
+        match &raw.conversation {
+            Some(conversation) => Part::Conversation(self.conversation(conversation)),
+            None => Part::Message(self.message(raw)),
+        }
+    }
+
+    fn message(&mut self, raw: &RawMessage) -> MessageSpec {
+        let sections: Vec<_> = raw.sections.iter().map(|section| self.section(&raw.name.value, section)).collect();
+        for (index, section) in raw.sections.iter().enumerate() {
+            if raw.sections[..index].iter().any(|other| other.id.value == section.id.value) {
+                self.fault(&section.id, format!("the section `{}` stands twice", section.id.value));
+            }
+        }
+        if sections.is_empty() {
+            self.fault(&raw.name, format!("the message `{}` has no sections", raw.name.value));
+        }
+        let role = |compiler: &mut Self, spot: &Spot<String>| {
+            let known = [("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant)];
+            compiler.one_of(spot, "role", &known)
+        };
+        MessageSpec {
+            name: raw.name.value.clone(),
+            role: raw.role.as_ref().and_then(|spot| role(self, spot)).unwrap_or(Role::System),
+            separator: raw.separator.as_ref().map_or_else(|| "\n\n".to_owned(), |spot| spot.value.clone()),
+            ephemeral: raw.ephemeral.unwrap_or(false),
+            sections,
+        }
+    }
+
+    fn section(&mut self, message: &str, raw: &RawSection) -> SectionSpec {
+        let key = format!("{message}/{}", raw.id.value);
+        let when =
+            raw.when.as_ref().and_then(|spot| self.expression(&format!("{key}.when"), spot, &self.section_names(raw)));
+        let file = raw.file.as_ref().and_then(|spot| match FilePattern::parse(&spot.value) {
+            Ok(file) => Some(file),
+            Err(message) => {
+                self.fault(spot, message);
+                None
+            }
+        });
+        let stability = raw.stability.as_ref().and_then(|spot| {
+            let known =
+                [("stable", Stability::Stable), ("session", Stability::Session), ("volatile", Stability::Volatile)];
+            self.one_of(spot, "stability", &known)
+        });
+        let cut = raw.limit.as_ref().and_then(|spot| self.one_of(spot, "limit", &[("context_file", true)]));
+        let body = self.body(&key, raw);
+        let stages = self.stages(raw.stages.as_ref());
+        let deps = body_deps(&body, &self.names)
+            | when.as_ref().map_or(Deps::NONE, |when| when.deps)
+            | Deps::NONE.and_if(!stages.is_empty(), Deps::STAGE);
+        SectionSpec {
+            id: raw.id.value.clone(),
+            gate: raw.when.as_ref().map(|spot| spot.value.trim().to_owned()).unwrap_or_default(),
+            omitted: raw.omitted.as_ref().map(|spot| spot.value.trim().to_owned()).unwrap_or_default(),
+            when,
+            stability: stability.unwrap_or(Stability::Volatile),
+            stages,
+            separator: raw.separator.as_ref().map(|spot| spot.value.clone()),
+            file,
+            cut: cut.unwrap_or(false),
+            body,
+            deps,
+        }
+    }
+
+    fn section_names(&self, raw: &RawSection) -> Names {
+        if raw.file.is_some() { self.names.with(&[file_local()], Deps::NONE) } else { self.names.clone() }
+    }
+
+    fn body(&mut self, key: &str, raw: &RawSection) -> Body {
+        let names = self.section_names(raw);
+        let bodies = [raw.each.is_some(), raw.kind.is_some()].iter().filter(|set| **set).count();
+        if bodies > 1 || (bodies == 0 && raw.template.is_none()) {
+            self.fault(&raw.id, format!("the section `{}` needs one of `template`, `each`, `kind`", raw.id.value));
+        }
+        if let Some(list) = &raw.each {
+            return Body::Each(self.each(key, list, raw, &names));
+        }
+        let Some(kind) = &raw.kind else { return Body::Text(self.template_of(key, raw, &names)) };
+        match kind.value.as_str() {
+            "context_files" => {
+                let heading = self.template_of(key, raw, &names);
+                let locals = names.with(&text_fields(&["path", "purpose", "text"]), Deps::NONE);
+                let entry = self.required(raw, "entry", raw.entry.as_ref());
+                let entry = self.template(&format!("{key}.entry"), &entry, &locals);
+                let pair = |(path, purpose): &(Spot<String>, Spot<String>)| (path.value.clone(), purpose.value.clone());
+                Body::ContextFiles { heading, entry, files: raw.files.iter().flatten().map(pair).collect() }
+            }
+            "skills" => {
+                let names = names.with(&text_fields(&["available_skills"]), Deps::SKILLS);
+                Body::Skills(self.template_of(key, raw, &names))
+            }
+            "facts" => {
+                let facts = raw.facts.iter().flatten().filter_map(|(label, value)| self.fact(label, value)).collect();
+                Body::Facts { header: raw.header.as_ref().map(|h| h.value.clone()).unwrap_or_default(), facts }
+            }
+            "active_skill" => {
+                let skill = object("skill", &["id", "name", "body"], Some("files"));
+                let names = names.with(&[skill], Deps::SKILLS | Deps::CONVERSATION | Deps::INPUTS);
+                Body::ActiveSkill(self.template_of(key, raw, &names))
+            }
+            "summary_tree" => {
+                let names = names.with(&text_fields(&["summaries"]), Deps::CONVERSATION | Deps::INPUTS);
+                Body::SummaryTree(self.template_of(key, raw, &names))
+            }
+            _ => {
+                let known = ["context_files", "skills", "facts", "active_skill", "summary_tree"];
+                self.fault(kind, format!("`{}` is no kind of section; known: {}", kind.value, known.join(", ")));
+                Body::Text(Template::default())
+            }
+        }
+    }
+
+    fn each(&mut self, key: &str, list: &Spot<String>, raw: &RawSection, names: &Names) -> Each {
+        let locals = match self.names.resolve(list.value.split('|').next().unwrap_or_default().trim()) {
+            Ok(Type::List(of)) => item_fields(of),
+            Ok(Type::Any) => item_fields(&Type::Any),
+            Ok(ty) => {
+                self.fault(list, format!("`{}` is {}, not a list", list.value, ty.describe()));
+                Vec::new()
+            }
+            Err(message) => {
+                self.fault(list, message);
+                Vec::new()
+            }
+        };
+        let list_template = self.expression(&format!("{key}.each"), list, names).unwrap_or_default();
+        let entry_names = names.with(&locals, list_template.deps);
+        let entry = self.required(raw, "entry", raw.entry.as_ref());
+        let budget = raw.budget.as_ref().and_then(|spot| {
+            let index = self.budgets.iter().position(|budget| budget.name == spot.value);
+            if index.is_none() {
+                let near = nearest(&spot.value, self.budgets.iter().map(|b| b.name.as_str()).collect::<Vec<_>>());
+                let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                self.fault(spot, format!("there is no budget `{}`{hint}", spot.value));
+            }
+            index
+        });
+        Each {
+            header: raw.header.as_ref().map(|spot| self.template(&format!("{key}.header"), spot, names)),
+            entry: self.template(&format!("{key}.entry"), &entry, &entry_names),
+            footer: raw.footer.as_ref().map(|spot| self.template(&format!("{key}.footer"), spot, names)),
+            between: raw.between.as_ref().map(|spot| spot.value.clone()).unwrap_or_default(),
+            list: list_template,
+            budget,
+        }
+    }
+
+    fn fact(&mut self, label: &Spot<String>, value: &Spot<String>) -> Option<Fact> {
+        let message = match self.names.resolve(&value.value) {
+            Ok(Type::Text | Type::Bool | Type::Int | Type::Number) => {
+                let (name, field) = value.value.split_once('.').unwrap_or((&value.value, ""));
+                return Some(Fact { label: label.value.clone(), name: name.to_owned(), field: field.to_owned() });
+            }
+            Ok(ty) => format!("a fact is text, a number or a boolean, not {}", ty.describe()),
+            Err(message) => message,
+        };
+        self.fault(value, message);
+        None
+    }
+
+    fn conversation(&mut self, raw: &RawConversation) -> ConversationSpec {
+        let locals = text_fields(&["content", "speaker", "time"]);
+        let names = self.names.with(&locals, Deps::CONVERSATION);
+        let tools = raw.tools.as_ref().and_then(|s| self.one_of(s, "tools", &[("all", false), ("paired", true)]));
+        let trim = match (&raw.max_tokens, &raw.summary_budget) {
+            (Some(max), Some(part)) => Some((max, part)).and_then(|(max, part)| {
+                Some(TrimSpec { max_tokens: self.amount(max)?, summary_budget: self.amount(part)? })
+            }),
+            (None, None) => None,
+            (Some(alone), None) | (None, Some(alone)) => {
+                self.fault(alone, "`max_tokens` and `summary_budget` go together".to_owned());
+                None
+            }
+        };
+        ConversationSpec {
+            stages: self.stages(raw.stages.as_ref()),
+            window: raw.window.as_ref().and_then(|spot| self.amount(spot)),
+            deduplicate: raw.deduplicate.unwrap_or(false),
+            paired_tools: tools.unwrap_or(false),
+            template: raw.template.as_ref().map(|spot| self.template("conversation", spot, &names)),
+            max_tool_result_chars: raw.max_tool_result_chars.as_ref().and_then(|spot| self.amount(spot)),
+            trim,
+        }
+    }
+
+    fn budget(&mut self, raw: &RawBudget) -> Option<Budget> {
+        let known = [("chars", Unit::Chars), ("utf16", Unit::Utf16), ("bytes", Unit::Bytes), ("tokens", Unit::Tokens)];
+        let unit = raw.unit.as_ref().map_or(Some(Unit::Chars), |spot| self.one_of(spot, "unit", &known))?;
+        let Some(limit) = &raw.limit else {
+            self.fault(&raw.name, format!("the budget `{}` needs a `limit`", raw.name.value));
+            return None;
+        };
+        Some(Budget { name: raw.name.value.clone(), limit: self.amount(limit)?, unit })
+    }
+
+    fn amount(&mut self, spot: &Spot<String>) -> Option<Amount> {
+        if let Ok(number) = spot.value.parse() {
+            return Some(Amount::Fixed(number));
+        }
+        match self.inputs.iter().find(|input| input.field.name == spot.value) {
+            Some(input) if matches!(input.field.ty, Type::Int | Type::Number) => {
+                Some(Amount::Input(spot.value.clone()))
+            }
+            Some(input) => {
+                let message = format!("the input `{}` is {}, not a number", spot.value, input.field.ty.describe());
+                self.fault(spot, message);
+                None
+            }
+            None => {
+                self.fault(spot, format!("`{}` is neither a whole number nor an input", spot.value));
+                None
+            }
+        }
+    }
+
+    fn stages(&mut self, raw: Option<&Spot<Vec<String>>>) -> Vec<Stage> {
+        let known = [("first", Stage::First), ("synthesis", Stage::Synthesis)];
+        let Some(raw) = raw else { return Vec::new() };
+        let stage = |name: &String| Spot { value: name.clone(), at: raw.at, file: Arc::clone(&raw.file) };
+        let stages: Vec<_> = raw.value.iter().filter_map(|name| self.one_of(&stage(name), "stage", &known)).collect();
+        if raw.value.is_empty() {
+            self.fault(
+                &stage(&String::new()),
+                "a section without stages is never reached; remove it instead".to_owned(),
+            );
+        }
+        stages
+    }
+
+    fn template_of(&mut self, key: &str, raw: &RawSection, names: &Names) -> Template {
+        let spot = self.required(raw, "template", raw.template.as_ref());
+        self.template(key, &spot, names)
+    }
+
+    fn required(&mut self, raw: &RawSection, key: &str, spot: Option<&Spot<String>>) -> Spot<String> {
+        spot.cloned().unwrap_or_else(|| {
+            self.fault(&raw.id, format!("the section `{}` needs `{key}`", raw.id.value));
+            Spot { value: String::new(), at: raw.id.at, file: Arc::clone(&raw.id.file) }
+        })
+    }
+
+    fn template(&mut self, key: &str, spot: &Spot<String>, names: &Names) -> Template {
+        let compiled = self.templates.template(key, &spot.value, names);
+        self.compiled(spot, compiled)
+    }
+
+    fn expression(&mut self, key: &str, spot: &Spot<String>, names: &Names) -> Option<Template> {
+        let compiled = self.templates.expression(key, &spot.value, names);
+        let before = self.faults.len();
+        let template = self.compiled(spot, compiled);
+        (self.faults.len() == before).then_some(template)
+    }
+
+    fn compiled(&mut self, spot: &Spot<String>, compiled: Result<Template, TemplateFault>) -> Template {
+        compiled.unwrap_or_else(|fault| {
+            let mut placed = spot.fault(Code::ProfileInvalid, fault.message);
+            // A block's text begins on the line after its indicator; a text of one line stands where it is marked.
+            if spot.value.contains('\n') {
+                placed.at.line = placed.at.line.saturating_add(fault.line);
+                placed.at.column = 0;
+            }
+            self.faults.push(placed);
+            Template::default()
+        })
+    }
+
+    fn one_of<T: Copy>(&mut self, spot: &Spot<String>, what: &str, known: &[(&str, T)]) -> Option<T> {
+        let found = known.iter().find(|(name, _)| *name == spot.value).map(|(_, value)| *value);
+        if found.is_none() {
+            let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+            self.fault(spot, format!("`{}` is no {what}; known: {}", spot.value, names.join(", ")));
+        }
+        found
+    }
+
+    fn fault<T>(&mut self, spot: &Spot<T>, message: String) {
+        self.faults.push(spot.fault(Code::ProfileInvalid, message));
+    }
+}
+
+/// What an entry's template sees of an item: its fields, or `item` itself, and its number from 1.
+fn item_fields(of: &Type) -> Vec<Field> {
+    let plain = |name: &str, ty: Type| Field {
+        name: name.to_owned(),
+        ty,
+        required: false,
+        default: None,
+        description: String::new(),
+    };
+    let mut fields = match of {
+        Type::Object(fields) => fields.clone(),
+        other => vec![plain("item", other.clone())],
+    };
+    fields.push(plain("index", Type::Int));
+    fields
+}
+
+fn file_local() -> Field {
+    object("file", &["path", "text", "tasks"], None)
+}
+
+fn object(name: &str, texts: &[&str], list: Option<&str>) -> Field {
+    let mut fields = text_fields(texts);
+    if let Some(list) = list {
+        let ty = Type::List(Box::new(Type::Text));
+        fields.push(Field { name: list.to_owned(), ty, required: false, default: None, description: String::new() });
+    }
+    Field {
+        name: name.to_owned(),
+        ty: Type::Object(fields),
+        required: false,
+        default: None,
+        description: String::new(),
+    }
+}
+
+fn body_deps(body: &Body, names: &Names) -> Deps {
+    let of = |template: &Option<Template>| template.as_ref().map_or(Deps::NONE, |t| t.deps);
+    match body {
+        Body::Text(template) => template.deps,
+        Body::Each(each) => each.list.deps | each.entry.deps | of(&each.header) | of(&each.footer),
+        Body::ContextFiles { heading, entry, .. } => heading.deps | entry.deps | Deps::CONTEXT_FILES,
+        Body::Skills(template) => template.deps | Deps::SKILLS,
+        Body::Facts { facts, .. } => facts.iter().fold(Deps::VARIABLES, |all, fact| all | names.deps(&fact.name)),
+        Body::ActiveSkill(template) => template.deps | Deps::SKILLS | Deps::CONVERSATION | Deps::INPUTS,
+        Body::SummaryTree(template) => template.deps | Deps::CONVERSATION | Deps::INPUTS,
+    }
+}
+
+/// A section that draws on a budget depends on all that draw on it before.
+fn share_budgets(parts: &mut [Part], budgets: usize) {
+    let mut deps = vec![Deps::NONE; budgets];
+    for pass in 0..2 {
+        for part in parts.iter_mut() {
+            let Part::Message(message) = part else { continue };
+            for section in &mut message.sections {
+                let Body::Each(Each { budget: Some(budget), .. }) = &section.body else { continue };
+                if pass == 0 {
+                    deps[*budget] |= section.deps;
+                } else {
+                    section.deps |= deps[*budget];
+                }
+            }
+        }
+    }
+}

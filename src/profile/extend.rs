@@ -1,0 +1,111 @@
+//! One profile on top of another: the extending one says only what differs.
+
+use super::raw::{RawMessage, RawProfile, RawSection, Spot};
+use crate::{
+    finding::Code,
+    yaml::{Fault, nearest},
+};
+
+/// A fault, and the file it is in.
+pub type Placed = Spot<(Code, String)>;
+
+impl<T> Spot<T> {
+    /// A fault at this place.
+    pub fn fault(&self, code: Code, message: impl Into<String>) -> Placed {
+        Spot { value: (code, message.into()), at: self.at, file: self.file.clone() }
+    }
+}
+
+impl Placed {
+    /// A fault of a file.
+    #[must_use]
+    pub fn of(fault: Fault, file: &std::sync::Arc<str>) -> Self {
+        Spot { value: (fault.code, fault.message), at: fault.at, file: file.clone() }
+    }
+}
+
+/// `top` over `base`: messages and sections are matched by name; new ones come last, or after the one they name.
+pub fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<Placed>) -> RawProfile {
+    let mut inputs = base.inputs;
+    for input in top.inputs {
+        match inputs.iter_mut().find(|(name, _)| name.value == input.0.value) {
+            Some(old) => *old = input,
+            None => inputs.push(input),
+        }
+    }
+    let mut budgets = base.budgets;
+    for budget in top.budgets {
+        budgets.retain(|old| old.name.value != budget.name.value);
+        budgets.push(budget);
+    }
+    let mut messages = base.messages;
+    for message in top.messages {
+        match messages.iter().position(|old| old.name.value == message.name.value) {
+            Some(index) if message.remove => drop(messages.remove(index)),
+            Some(index) => {
+                let old = messages.remove(index);
+                messages.insert(index, extend_message(message, old, faults));
+            }
+            None if message.remove => {
+                faults.push(message.name.fault(Code::InvalidValue, "removes a message that is not there"))
+            }
+            None => messages.push(message),
+        }
+    }
+    RawProfile {
+        name: top.name,
+        extends: top.extends,
+        description: top.description.or(base.description),
+        reply: top.reply.or(base.reply),
+        inputs,
+        budgets,
+        messages,
+        start: top.start,
+    }
+}
+
+fn extend_message(top: RawMessage, base: RawMessage, faults: &mut Vec<Placed>) -> RawMessage {
+    let mut sections = base.sections;
+    for section in top.sections {
+        extend_section(&mut sections, section, faults);
+    }
+    RawMessage {
+        name: top.name,
+        role: top.role.or(base.role),
+        separator: top.separator.or(base.separator),
+        ephemeral: top.ephemeral.or(base.ephemeral),
+        remove: false,
+        sections,
+        conversation: top.conversation.or(base.conversation),
+    }
+}
+
+fn extend_section(sections: &mut Vec<RawSection>, section: RawSection, faults: &mut Vec<Placed>) {
+    let position = |id: &str, all: &[RawSection]| all.iter().position(|old| old.id.value == id);
+    match (position(&section.id.value, sections), section.remove) {
+        (Some(index), true) => drop(sections.remove(index)),
+        (Some(index), false) => {
+            let old = sections.remove(index);
+            sections.insert(index, section.over(old));
+        }
+        (None, true) => {
+            let near = nearest(&section.id.value, sections.iter().map(|s| s.id.value.as_str()));
+            let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let message = format!("removes the section `{}`, which is not there{hint}", section.id.value);
+            faults.push(section.id.fault(Code::InvalidValue, message));
+        }
+        (None, false) => {
+            let index = match &section.after {
+                None => sections.len(),
+                Some(after) => position(&after.value, sections).map_or_else(
+                    || {
+                        faults.push(after.fault(Code::InvalidValue, format!("there is no section `{}`", after.value)));
+                        sections.len()
+                    },
+                    |index| index + 1,
+                ),
+            };
+            sections.insert(index, section);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The types of values that templates see, and how a caller's values are checked against them.
+
+use minijinja::Value as Rendered;
+use serde_json::{Map, Value};
+
+use crate::yaml::nearest;
+
+/// What a value is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Type {
+    /// Text.
+    Text,
+    /// True or false.
+    Bool,
+    /// A whole number.
+    Int,
+    /// A number.
+    Number,
+    /// A moment: an RFC 3339 string or whole milliseconds since 1970.
+    Time,
+    /// Named fields.
+    Object(Vec<Field>),
+    /// Any number of one type.
+    List(Box<Type>),
+    /// Anything.
+    Any,
+}
+
+/// A named value: an input, or a field of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub ty: Type,
+    /// Whether it must be given.
+    pub required: bool,
+    /// What it is where it is not given; absent: the type's own nothing.
+    pub default: Option<Value>,
+    /// For a person; may be empty.
+    pub description: String,
+}
+
+/// A value that does not fit its type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Where, below the value that was checked: `.events[3]`; empty: the value itself.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Type {
+    /// How documents write it: `text`, `list of {key: text}` …
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Text => "string".into(),
+            Self::Bool => "bool".into(),
+            Self::Int => "int".into(),
+            Self::Number => "number".into(),
+            Self::Time => "time".into(),
+            Self::Any => "any".into(),
+            Self::List(of) => format!("list of {}", of.describe()),
+            Self::Object(fields) => {
+                let fields: Vec<_> = fields.iter().map(|f| format!("{}: {}", f.name, f.ty.describe())).collect();
+                format!("{{{}}}", fields.join(", "))
+            }
+        }
+    }
+
+    /// The value that stands for "not given".
+    #[must_use]
+    pub fn nothing(&self) -> Value {
+        match self {
+            Self::Text => Value::String(String::new()),
+            Self::Bool => Value::Bool(false),
+            Self::Int | Self::Number | Self::Time | Self::Any => Value::Null,
+            Self::List(_) => Value::Array(Vec::new()),
+            Self::Object(fields) => fields.iter().map(|f| (f.name.clone(), f.absent())).collect::<Map<_, _>>().into(),
+        }
+    }
+
+    /// Checks a caller's value and fills what it leaves out. A null is as good as absent.
+    pub fn check(&self, value: &Value) -> Result<Value, Mismatch> {
+        let wrong =
+            || Mismatch { path: String::new(), message: format!("must be {}, not {}", self.wanted(), kind(value)) };
+        match (self, value) {
+            (Self::Any, _)
+            | (Self::Text, Value::String(_))
+            | (Self::Bool, Value::Bool(_))
+            | (Self::Number, Value::Number(_)) => Ok(value.clone()),
+            (_, Value::Null) => Ok(self.nothing()),
+            (Self::Int, Value::Number(number)) => integral(number).map(Value::from).ok_or_else(wrong),
+            (Self::Time, Value::Number(number)) => {
+                let moment = integral(number).and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+                moment.map(|t| t.to_string().into()).ok_or_else(wrong)
+            }
+            (Self::Time, Value::String(text)) => {
+                text.parse::<jiff::Timestamp>().map(|t| t.to_string().into()).map_err(|_| wrong())
+            }
+            (Self::List(of), Value::Array(items)) => {
+                let check = |(index, item)| of.check(item).map_err(|e: Mismatch| e.below(&format!("[{index}]")));
+                items.iter().enumerate().map(check).collect::<Result<Vec<_>, _>>().map(Value::Array)
+            }
+            (Self::Object(fields), Value::Object(given)) => check_object(fields, given),
+            _ => Err(wrong()),
+        }
+    }
+
+    fn wanted(&self) -> &'static str {
+        match self {
+            Self::Text => "a string",
+            Self::Bool => "true or false",
+            Self::Int => "a whole number",
+            Self::Number => "a number",
+            Self::Time => "an RFC 3339 time or whole milliseconds since 1970",
+            Self::Object(_) => "an object",
+            Self::List(_) => "a list",
+            Self::Any => "anything",
+        }
+    }
+}
+
+impl Field {
+    /// What the field is where it is not given.
+    #[must_use]
+    pub fn absent(&self) -> Value {
+        self.default.clone().unwrap_or_else(|| self.ty.nothing())
+    }
+}
+
+impl Mismatch {
+    fn below(mut self, step: &str) -> Self {
+        self.path.insert_str(0, step);
+        self
+    }
+}
+
+/// Checks the fields of an object: unknown ones, missing required ones, and each one's type.
+pub fn check_object(fields: &[Field], given: &Map<String, Value>) -> Result<Value, Mismatch> {
+    if let Some(unknown) = given.keys().find(|key| fields.iter().all(|f| f.name != **key)) {
+        let hint = match nearest(unknown, fields.iter().map(|f| f.name.as_str())) {
+            Some(near) => format!("; did you mean `{near}`?"),
+            None if fields.is_empty() => "; there are none here".into(),
+            None => format!("; known: {}", fields.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ")),
+        };
+        return Err(Mismatch { path: format!(".{unknown}"), message: format!("is not known{hint}") });
+    }
+    let check = |field: &Field| {
+        let value = match given.get(&field.name).filter(|v| !v.is_null()) {
+            Some(value) => field.ty.check(value),
+            None if field.required => Err(Mismatch { path: String::new(), message: "is required".into() }),
+            None => Ok(field.absent()),
+        };
+        value.map(|v| (field.name.clone(), v)).map_err(|e| e.below(&format!(".{}", field.name)))
+    };
+    fields.iter().map(check).collect::<Result<Map<_, _>, _>>().map(Value::Object)
+}
+
+/// The value as templates see it: a null is none.
+#[must_use]
+pub fn to_rendered(value: &Value) -> Rendered {
+    match value {
+        Value::Null => Rendered::from(()),
+        Value::Bool(b) => Rendered::from(*b),
+        Value::Number(n) => match (n.as_i64(), n.as_f64()) {
+            (Some(int), _) => Rendered::from(int),
+            (None, Some(float)) => Rendered::from(float),
+            (None, None) => Rendered::from(n.to_string()),
+        },
+        Value::String(text) => Rendered::from(text.as_str()),
+        Value::Array(items) => items.iter().map(to_rendered).collect(),
+        Value::Object(fields) => Rendered::from_pairs(fields.iter().map(|(k, v)| (k.as_str(), to_rendered(v)))),
+    }
+}
+
+/// The largest whole number that a double holds exactly: a contract's Struct carries doubles.
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+
+fn integral(number: &serde_json::Number) -> Option<i64> {
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and exact")]
+    let whole = |f: f64| (f.fract() == 0.0 && f.abs() <= MAX_EXACT).then_some(f as i64);
+    number.as_i64().or_else(|| number.as_f64().and_then(whole))
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn field(name: &str, ty: Type) -> Field {
+        Field { name: name.into(), ty, required: false, default: None, description: String::new() }
+    }
+
+    fn memory() -> Type {
+        let hits = Field { default: Some(json!(1)), ..field("hits", Type::Int) };
+        Type::List(Box::new(Type::Object(vec![field("key", Type::Text), hits])))
+    }
+
+    #[test]
+    fn what_is_left_out_is_filled() {
+        assert_eq!(memory().check(&json!([{"key": "a"}])), Ok(json!([{"key": "a", "hits": 1}])));
+        assert_eq!(memory().check(&json!([{"key": "a", "hits": 2.0}])), Ok(json!([{"key": "a", "hits": 2}])));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named_by_its_path() {
+        let told = |value| memory().check(&value).map_err(|e| (e.path, e.message)).unwrap_err();
+        assert_eq!(told(json!({})), (String::new(), "must be a list, not an object".into()));
+        assert_eq!(told(json!([{"key": 5}])), ("[0].key".into(), "must be a string, not a number".into()));
+        assert_eq!(told(json!([{}, {"hit": 5}])), ("[1].hit".into(), "is not known; did you mean `hits`?".into()));
+        assert_eq!(told(json!([{"hits": 1.5}])).1, "must be a whole number, not a number");
+    }
+
+    #[test]
+    fn times_are_taken_in_both_forms() {
+        assert_eq!(Type::Time.check(&json!(1000)), Ok(json!("1970-01-01T00:00:01Z")));
+        assert_eq!(Type::Time.check(&json!("2026-04-02T09:15:00+02:00")), Ok(json!("2026-04-02T07:15:00Z")));
+        assert!(Type::Time.check(&json!("tomorrow")).is_err());
+    }
+}

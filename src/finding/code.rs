@@ -47,6 +47,8 @@ codes! {
     ContextFileTruncated = "CONTEXT_FILE_TRUNCATED", Warning, "Shorten the file, or raise `context.max_chars_per_file` or `context.max_chars_total`.";
     /// A context file was left out whole, since not even the marker of a cut would fit.
     ContextFileDropped = "CONTEXT_FILE_DROPPED", Warning, "Raise `context.max_chars_per_file` or `context.max_chars_total`.";
+    /// A file that `context.files` names is not there.
+    ContextFileMissing = "CONTEXT_FILE_MISSING", Warning, "Create the file, or remove its entry from `context.files`.";
     /// A file is there but could not be read.
     FileUnreadable = "FILE_UNREADABLE", Error, "Make it a regular file that the service may read.";
     /// A link leads out of the workspace to a place that the server's config does not name.

@@ -2,7 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::finding::Finding;
+use super::{
+    clean::{Cleaned, clean},
+    hash::sha256,
+    risk,
+    tree::FileBytes,
+};
+use crate::{
+    finding::{Finding, Severity},
+    settings::RiskPolicy,
+};
 
 /// A text file as prompts carry it: without byte order mark, with LF line ends, with neither control characters nor
 /// blank lines at its ends; everything else as it stands in the file.
@@ -23,4 +32,39 @@ pub struct Document {
     /// What a prompt that carries the text must tell: changes of meaning and risks. Notes for `check` alone are not
     /// here but in the snapshot's findings.
     pub findings: Vec<Finding>,
+}
+
+/// A file read: the document, unless its risks are refused, and all that there is to say about it.
+pub(super) struct ReadDocument {
+    pub(super) document: Option<Document>,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Document {
+    /// Reads a document from a file's bytes.
+    pub(super) fn read(path: &str, file: &FileBytes, risks: RiskPolicy) -> ReadDocument {
+        let partial = (file.bytes.len() as u64) < file.total;
+        let Cleaned { text, first_line, mut findings } = clean(&file.bytes, partial, path);
+        let (text, risks) = risk::scan(&text, path, risk::Scope::File { first_line }).settle(text, risks);
+        findings.extend(risks);
+        let document = text.map(|text| {
+            let text = text.trim_end();
+            Self {
+                path: path.into(),
+                chars: text.chars().count(),
+                text: text.into(),
+                sha256: sha256(&file.bytes),
+                total_bytes: file.total,
+                partial,
+                findings: findings.iter().filter(|finding| finding.severity > Severity::Info).cloned().collect(),
+            }
+        });
+        ReadDocument { document, findings }
+    }
+
+    /// Whether the text, as a HEARTBEAT.md, has anything to check: see [`super::heartbeat`].
+    #[must_use]
+    pub fn has_tasks(&self) -> bool {
+        super::heartbeat::has_tasks(&self.text)
+    }
 }

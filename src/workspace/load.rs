@@ -1,9 +1,26 @@
 //! Loading a workspace: from a tree to a snapshot.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use super::{Snapshot, Tree};
-use crate::{finding::Finding, id::Id, profile::ProfileSet, settings::Settings};
+use super::{
+    Document, Manifest, ReadError, Snapshot, Tree,
+    gathered::Gathered,
+    hash::sha256,
+    manifest::{self, MANIFEST},
+    names, revision, skill, unreadable,
+    wanted::{CONTEXT_FILES, wanted},
+};
+use crate::{
+    finding::{Code, Finding, Place, Severity},
+    id::Id,
+    profile::ProfileSet,
+    prompt::Prepared,
+    settings::Settings,
+    yaml::MAX_YAML_BYTES,
+};
 
 /// All that a load depends on.
 pub struct Load<'a> {
@@ -26,6 +43,217 @@ pub struct Load<'a> {
 
 /// Loads a workspace. The error case has at least one error finding: `workspace.yaml` is invalid and was never good.
 pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
-    let _ = input;
-    Err(Vec::new())
+    let mut gathered = Gathered::default();
+    let (manifest, manifest_sha256) = load_manifest(input, &mut gathered)?;
+    let wanted = wanted(&manifest, &input.profiles, input.tree);
+    let (documents, unusable) = load_documents(input, &wanted, &mut gathered);
+    tell_of_missing(input, &manifest, &mut gathered);
+    tell_of_same_content(&manifest, &documents, &mut gathered);
+    for finding in names::near_misses(input.tree, &wanted) {
+        gathered.tell(finding, true);
+    }
+    let skills = skill::load(input, &manifest, &mut gathered);
+    let inputs = std::mem::take(&mut gathered.inputs);
+    let (findings, standing) = gathered.into_findings();
+    let mut snapshot = Snapshot {
+        id: input.id.clone(),
+        root: input.root.into(),
+        manifest,
+        manifest_sha256,
+        documents,
+        unusable,
+        skills,
+        profiles: Arc::clone(&input.profiles),
+        settings: Arc::clone(&input.settings),
+        findings,
+        standing,
+        inputs,
+        revision: revision::none(),
+        prepared: Prepared::default(),
+    };
+    snapshot.revision = revision::of(&snapshot);
+    Ok(snapshot)
+}
+
+/// The manifest in use and the hash of its bytes, which is empty where there is no file.
+fn load_manifest(input: &Load<'_>, gathered: &mut Gathered) -> Result<(Manifest, Arc<str>), Vec<Finding>> {
+    // One byte more than the limit shows that a file is too large, whatever size the tree gives.
+    let faults = match input.tree.read(MANIFEST, MAX_YAML_BYTES + 1) {
+        Err(ReadError::Missing) => return Ok((Manifest::defaults(input.id), "".into())),
+        Err(error) => vec![unreadable::finding(MANIFEST, error, "the file")],
+        Ok(file) => {
+            let hash = sha256(&file.bytes);
+            gathered.inputs.insert(MANIFEST.into(), Arc::clone(&hash));
+            match manifest::parse(&file, input.id, &input.profiles, input.settings.risks) {
+                Ok((manifest, risks)) => {
+                    for risk in risks {
+                        let stands = risk.severity > Severity::Info;
+                        gathered.tell(risk, stands);
+                    }
+                    return Ok((manifest, hash));
+                }
+                Err(faults) => faults,
+            }
+        }
+    };
+    let faults = faults.into_iter().map(|fault| Finding { severity: Severity::Error, ..fault });
+    let Some(previous) = input.previous else { return Err(faults.collect()) };
+    for fault in faults {
+        let message = format!("{}; the last good {MANIFEST} stays in use", fault.message);
+        gathered.tell(Finding { message, ..fault }, true);
+    }
+    Ok((previous.manifest.clone(), Arc::clone(&previous.manifest_sha256)))
+}
+
+type Documents = BTreeMap<Arc<str>, Document>;
+type Unusable = BTreeMap<Arc<str>, Finding>;
+
+fn load_documents(input: &Load<'_>, wanted: &BTreeSet<String>, gathered: &mut Gathered) -> (Documents, Unusable) {
+    let (mut documents, mut unusable) = (Documents::new(), Unusable::new());
+    for path in wanted {
+        let name: Arc<str> = path.as_str().into();
+        match input.tree.read(path, input.settings.max_file_bytes) {
+            Err(ReadError::Missing) => {}
+            Err(error) => {
+                let mut finding = unreadable::finding(path, error, "the file");
+                let good = input.previous.and_then(|previous| previous.documents.get(path.as_str()));
+                match good.filter(|_| unreadable::keeps_last_good(error)) {
+                    Some(good) => {
+                        finding.message.push_str("; its last good version stays in use");
+                        documents.insert(name, good.clone());
+                    }
+                    None => drop(unusable.insert(name, finding.clone())),
+                }
+                gathered.tell(finding, true);
+            }
+            Ok(file) => {
+                let read = Document::read(path, &file, input.settings.risks);
+                gathered.inputs.insert(Arc::clone(&name), sha256(&file.bytes));
+                for finding in &read.findings {
+                    gathered.tell(finding.clone(), finding.is_error());
+                }
+                match (read.document, read.findings.into_iter().find(Finding::is_error)) {
+                    (Some(document), _) => drop(documents.insert(name, document)),
+                    (None, Some(refused)) => drop(unusable.insert(name, refused)),
+                    (None, None) => {}
+                }
+            }
+        }
+    }
+    (documents, unusable)
+}
+
+/// Tells of files that `context.files` names and that are not there.
+fn tell_of_missing(input: &Load<'_>, manifest: &Manifest, gathered: &mut Gathered) {
+    for file in &manifest.context.files {
+        if input.tree.read(&file.path, 0) == Err(ReadError::Missing) {
+            let message = format!("`context.files` names {}, which is not there", file.path);
+            gathered.tell(Finding::new(Code::ContextFileMissing, Place::file(MANIFEST), message), true);
+        }
+    }
+}
+
+/// Tells of context files with the same text: both are shown, since their roles differ, and both are counted.
+fn tell_of_same_content(manifest: &Manifest, documents: &Documents, gathered: &mut Gathered) {
+    let extra = manifest.context.files.iter().map(|file| file.path.as_str());
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    for path in CONTEXT_FILES.into_iter().chain(extra) {
+        let Some(document) = documents.get(path).filter(|document| !document.text.is_empty()) else { continue };
+        if let Some(first) = seen.get(&*document.sha256) {
+            let message = format!("the same content as {first}; both are shown");
+            gathered.tell(Finding::new(Code::SameContent, Place::file(path), message), false);
+        } else {
+            seen.insert(&document.sha256, path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::testing::{codes, load_tree, reload};
+    use crate::workspace::{MemoryTree, ReadError};
+
+    #[test]
+    fn a_workspace_without_workspace_yaml_works() {
+        let snapshot = load_tree(&MemoryTree::new().file("AGENTS.md", "be kind\n")).unwrap();
+        assert_eq!(&*snapshot.documents["AGENTS.md"].text, "be kind");
+        assert_eq!(snapshot.manifest, Manifest::defaults(&snapshot.id));
+        assert_eq!((snapshot.findings.len(), snapshot.revision.as_str().len()), (0, 64));
+    }
+
+    #[test]
+    fn an_invalid_manifest_was_never_good() {
+        let faults = load_tree(&MemoryTree::new().file("workspace.yaml", "skills: [\n")).unwrap_err();
+        assert!(faults.iter().all(Finding::is_error) && !faults.is_empty());
+    }
+
+    #[test]
+    fn an_invalid_manifest_keeps_the_last_good_one_and_says_so() {
+        let good = MemoryTree::new().file("workspace.yaml", "skills: {blocklist: [secret]}\n");
+        let first = load_tree(&good).unwrap();
+        let broken = good.file("workspace.yaml", "skills: {blocklists: [secret]}\nprofle: x\n");
+        let second = reload(&broken, &first).unwrap();
+        assert_eq!(second.manifest, first.manifest);
+        assert_eq!(codes(&second.standing), ["UNKNOWN_KEY", "UNKNOWN_KEY"]);
+        assert!(second.standing.iter().all(|f| f.message.ends_with("the last good workspace.yaml stays in use")));
+        assert_ne!(second.revision, first.revision);
+        let third = reload(&broken, &second).unwrap();
+        assert_eq!(third.revision, second.revision);
+    }
+
+    #[test]
+    fn unreadable_is_not_missing() {
+        for (error, code) in [
+            (ReadError::Denied, "FILE_UNREADABLE"),
+            (ReadError::WrongKind("a FIFO"), "FILE_UNREADABLE"),
+            (ReadError::LinkOutside, "LINK_OUTSIDE"),
+            (ReadError::LinkDangling, "LINK_BROKEN"),
+            (ReadError::LinkLoop, "LINK_BROKEN"),
+        ] {
+            let tree = MemoryTree::new().failing("AGENTS.md", error).file("SOUL.md", "calm");
+            let snapshot = load_tree(&tree).unwrap();
+            assert_eq!(codes(&snapshot.standing), [code]);
+            assert!(snapshot.unusable.contains_key("AGENTS.md") && !snapshot.documents.contains_key("AGENTS.md"));
+            assert_eq!(&*snapshot.documents["SOUL.md"].text, "calm");
+        }
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_read_any_more_keeps_its_last_good_version() {
+        let good = MemoryTree::new().file("AGENTS.md", "rules");
+        let first = load_tree(&good).unwrap();
+        let second = reload(&good.clone().failing("AGENTS.md", ReadError::Denied), &first).unwrap();
+        assert_eq!(&*second.documents["AGENTS.md"].text, "rules");
+        assert!(second.standing[0].message.ends_with("its last good version stays in use"));
+        let outside = reload(&good.clone().failing("AGENTS.md", ReadError::LinkOutside), &first).unwrap();
+        assert!(!outside.documents.contains_key("AGENTS.md"), "a link out is no fault of the moment");
+        assert_eq!(reload(&good, &second).unwrap().revision, first.revision);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_gone() {
+        let good = MemoryTree::new().file("AGENTS.md", "rules").file("SOUL.md", "calm");
+        let second = reload(&good.clone().without("SOUL.md"), &load_tree(&good).unwrap()).unwrap();
+        assert!(!second.documents.contains_key("SOUL.md") && second.standing.is_empty());
+    }
+
+    #[test]
+    fn the_same_content_twice_is_shown_twice_with_a_note() {
+        let tree = MemoryTree::new().file("AGENTS.md", "x").file("SOUL.md", "x").file("IDENTITY.md", "");
+        let snapshot = load_tree(&tree).unwrap();
+        assert_eq!(codes(&snapshot.findings), ["SAME_CONTENT"]);
+        assert!(snapshot.documents.len() == 3 && snapshot.standing.is_empty());
+    }
+
+    #[test]
+    fn near_misses_and_missing_extra_files_are_told() {
+        let tree = MemoryTree::new()
+            .file("workspace.yaml", "context: {files: [{path: docs/RUNBOOK.md}]}")
+            .file("agents.md", "x")
+            .file("workspace.yml", "x")
+            .file("docs/runbook.md", "x");
+        let told: Vec<_> = load_tree(&tree).unwrap().standing.iter().map(|f| f.place.to_string()).collect();
+        assert_eq!(told, ["agents.md", "docs/runbook.md", "workspace.yaml", "workspace.yml"]);
+    }
 }

@@ -4,16 +4,31 @@
 //! is an invalid `workspace.yaml` with no good version before it, since defaults would lose its blocklist: then there
 //! is no snapshot, only the findings.
 
+mod clean;
 mod document;
+mod gathered;
+mod hash;
+mod heartbeat;
 mod load;
 mod manifest;
+mod memory;
+mod names;
+mod revision;
+mod risk;
 mod skill;
 mod snapshot;
+#[cfg(test)]
+mod testing;
 mod tree;
+mod unreadable;
+mod wanted;
 
 pub use document::Document;
 pub use load::{Load, load};
-pub use manifest::{AgentSettings, ContextSettings, ExtraFile, Lock, Manifest};
-pub use skill::{Skill, Visibility};
+pub use manifest::{AgentSettings, ContextSettings, ExtraFile, Lock, MANIFEST, Manifest};
+pub use memory::MemoryTree;
+pub use skill::{BundledFile, MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES, SKILL_FILE, Skill, Visibility};
+pub use skill::{MAX_FOLDERS_SEARCHED, MAX_SKILL_BYTES, MAX_SKILL_DEPTH, MAX_SKILLS_FOUND};
 pub use snapshot::{Revision, Snapshot};
 pub use tree::{Entry, EntryKind, FileBytes, ReadError, Tree};
+pub use wanted::{CONTEXT_FILES, HEARTBEAT_FILE};

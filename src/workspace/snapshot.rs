@@ -14,9 +14,14 @@ pub struct Snapshot {
     pub root: Arc<str>,
     /// Its settings.
     pub manifest: Manifest,
+    /// SHA-256 of the `workspace.yaml` that `manifest` came from, in hex; empty where there is none. It differs from
+    /// the one in `inputs` while an invalid file is on disk.
+    pub manifest_sha256: Arc<str>,
     /// Every text file that the manifest or a profile names, by path. A file that is missing is not here; one
     /// with only white space is, with an empty text.
     pub documents: BTreeMap<Arc<str>, Document>,
+    /// The files that should be among the documents, are there, and cannot be used, each with the reason.
+    pub unusable: BTreeMap<Arc<str>, Finding>,
     /// Every skill found, in the order of the skills block: name, case folded, then bytes.
     pub skills: Vec<Skill>,
     /// The profiles it was loaded with.
@@ -25,6 +30,10 @@ pub struct Snapshot {
     pub settings: Arc<Settings>,
     /// All there is to say about the files, the notes for `check` alone included.
     pub findings: Vec<Finding>,
+    /// Those that every response carries until they are mended, most severe first: parts that are stale, unreadable,
+    /// refused or not where the settings say. What a document or a shown skill brings along is in its own findings,
+    /// and what the workspace's own filters hide is named in neither.
+    pub standing: Vec<Finding>,
     /// SHA-256 of every input by name (`workspace.yaml`, `AGENTS.md`, `skills/git/SKILL.md`, `@shared/…`), for telling
     /// which paths changed.
     pub inputs: BTreeMap<Arc<str>, Arc<str>>,

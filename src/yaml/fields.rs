@@ -64,6 +64,12 @@ impl<'n, 'f> Fields<'n, 'f> {
         self.pairs.iter().any(|pair| pair.key == key)
     }
 
+    /// Where the value of `key` stands; where there is none, where the mapping does.
+    #[must_use]
+    pub fn mark(&self, key: &str) -> Mark {
+        self.pairs.iter().find(|pair| pair.key == key).map_or(self.at, |pair| pair.value.at)
+    }
+
     /// Text. A number or boolean is a fault: quotes make it text.
     pub fn text(&mut self, key: &'static str) -> Option<&'n str> {
         let node = self.node(key)?;

@@ -1,8 +1,23 @@
 //! A skill as found in a workspace or in a shared folder.
 
+mod bundle;
+mod draft;
+mod find;
+mod front_matter;
+mod load;
+mod repair;
+
+pub use bundle::{MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES};
+pub use find::{MAX_FOLDERS_SEARCHED, MAX_SKILL_DEPTH, MAX_SKILLS_FOUND};
+pub use load::MAX_SKILL_BYTES;
+pub(super) use load::load;
+
 use std::sync::Arc;
 
 use crate::finding::Finding;
+
+/// The file that makes a folder a skill.
+pub const SKILL_FILE: &str = "SKILL.md";
 
 /// A skill: a folder with a SKILL.md.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,17 @@
 //! `workspace.yaml`: what an operator sets for one workspace.
 
+mod parse;
+mod values;
+
+pub(super) use parse::parse;
+
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 use crate::{globs::SkillFilter, id::Id};
+
+/// The name of the file, at the workspace's root.
+pub const MANIFEST: &str = "workspace.yaml";
 
 /// A checked `workspace.yaml`; a missing file is all defaults.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,6 +86,17 @@ pub enum Lock {
     Agent,
     /// `turn.time_zone`.
     TimeZone,
+}
+
+impl Lock {
+    /// Each with its name in `workspace.yaml`.
+    pub const NAMES: [(&'static str, Self); 5] = [
+        ("profile", Self::Profile),
+        ("persona", Self::Persona),
+        ("ephemeral", Self::Ephemeral),
+        ("agent", Self::Agent),
+        ("time_zone", Self::TimeZone),
+    ];
 }
 
 impl Manifest {

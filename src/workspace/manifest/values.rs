@@ -1,0 +1,107 @@
+//! The values of `workspace.yaml` that have rules of their own.
+
+use std::collections::BTreeSet;
+
+use jiff::tz::TimeZone;
+
+use super::{ExtraFile, MANIFEST};
+use crate::{
+    finding::{Code, Finding},
+    settings::RiskPolicy,
+    workspace::{clean::clean_text, risk, wanted::CONTEXT_FILES},
+    yaml::{Fields, nearest},
+};
+
+/// The most entries of `context.files`.
+const MAX_EXTRA_FILES: usize = 64;
+
+/// Reads texts that stand in prompts as they are, and notes their risks.
+pub(super) struct Reader {
+    pub(super) risks: RiskPolicy,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Reader {
+    /// A text of any number of lines, trimmed; a blank one is as good as absent. Its risks are told at the line that
+    /// it begins on.
+    pub(super) fn prose(&mut self, fields: &mut Fields<'_, '_>, key: &'static str) -> Option<String> {
+        let text = clean_text(fields.text(key)?, MANIFEST).text;
+        let at = fields.mark(key);
+        let scanned = risk::scan(&text, MANIFEST, risk::Scope::Field { at, name: &fields.name(key) });
+        let (text, findings) = scanned.settle(text, self.risks);
+        self.findings.extend(findings);
+        text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+}
+
+/// A text on one line; a blank one is a fault, since its default would be a surprise.
+pub(super) fn one_line(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<String> {
+    let text = fields.text(key)?.trim();
+    let complaint = if text.is_empty() {
+        "must not be blank; leave it out for the default"
+    } else if text.contains(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
+        "must be one line without control characters"
+    } else {
+        return Some(text.to_owned());
+    };
+    fields.faults().add(Code::InvalidValue, fields.mark(key), format!("`{}` {complaint}", fields.name(key)));
+    None
+}
+
+/// A zone of the IANA data that is compiled in, links such as `US/Pacific` included.
+pub(super) fn time_zone(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<TimeZone> {
+    let name = fields.text(key)?;
+    match TimeZone::get(name) {
+        Ok(zone) if !zone.is_unknown() => Some(zone),
+        _ => {
+            let known: Vec<_> = jiff::tz::db().available().map(|zone| zone.to_string()).collect();
+            let hint = match nearest(&name.trim().replace(' ', "_"), known.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "give an IANA name such as `Europe/Berlin`".to_owned(),
+            };
+            let message = format!("`{}`: there is no time zone `{}`; {hint}", fields.name(key), name.escape_debug());
+            fields.faults().add(Code::InvalidValue, fields.mark(key), message);
+            None
+        }
+    }
+}
+
+/// `context.files`: relative paths that stay inside, none twice, none of the three that are always looked for.
+pub(super) fn extra_files(fields: &mut Fields<'_, '_>) -> Vec<ExtraFile> {
+    let at = fields.mark("files");
+    let entries = fields.each("files");
+    if entries.len() > MAX_EXTRA_FILES {
+        fields.faults().add(Code::InvalidValue, at, format!("`context.files` has more than {MAX_EXTRA_FILES} entries"));
+    }
+    let mut seen = BTreeSet::new();
+    entries.into_iter().filter_map(|entry| extra_file(entry, &mut seen)).collect()
+}
+
+fn extra_file(mut entry: Fields<'_, '_>, seen: &mut BTreeSet<String>) -> Option<ExtraFile> {
+    let path = entry.text("path");
+    let has_purpose = entry.text("purpose").is_some_and(|purpose| !purpose.trim().is_empty());
+    let purpose = if has_purpose { one_line(&mut entry, "purpose") } else { None };
+    let complaint = match path {
+        None if entry.node("path").is_none() => "is needed: a path below the workspace",
+        None => "",
+        Some(path) if !is_inside(path) => {
+            "must be a path below the workspace such as `docs/RUNBOOK.md`, without `.`, `..`, `\\`, `:` or a `/` at an end"
+        }
+        Some(path) if CONTEXT_FILES.contains(&path) => "names a file that is always looked for; remove the entry",
+        Some(path) if !seen.insert(path.to_owned()) => "names a file that an entry above already names",
+        Some(_) => "",
+    };
+    if !complaint.is_empty() {
+        entry.faults().add(Code::InvalidValue, entry.mark("path"), format!("`{}` {complaint}", entry.name("path")));
+    }
+    entry.finish();
+    let path = path.filter(|_| complaint.is_empty())?.to_owned();
+    Some(ExtraFile { path, purpose: purpose.unwrap_or_default() })
+}
+
+/// Whether a path is relative, stays below the folder that it starts from, and is safe to print.
+fn is_inside(path: &str) -> bool {
+    let bad_name = |name: &str| matches!(name, "" | "." | "..");
+    let bad_char = |c: char| c.is_control() || matches!(c, '\\' | ':') || risk::is_hidden(c);
+    !path.split('/').any(bad_name) && !path.contains(bad_char)
+}

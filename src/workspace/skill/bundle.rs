@@ -1,0 +1,88 @@
+//! The files bundled with a skill.
+
+use super::{BundledFile, SKILL_FILE, find};
+use crate::{
+    finding::{Code, Finding, Place, Severity},
+    workspace::{
+        hash::sha256,
+        tree::{EntryKind, Tree},
+        unreadable,
+        wanted::join,
+    },
+};
+
+/// How deep below the skill's folder its files are listed.
+pub const MAX_BUNDLE_DEPTH: usize = 4;
+/// How many files and folders of one skill are looked at.
+pub const MAX_BUNDLE_ENTRIES: usize = 500;
+
+/// Lists and hashes the files below `folder`, but for SKILL.md; hidden ones and `node_modules` are not bundled. `shown`
+/// is what findings call the folder.
+pub(super) fn list(tree: &dyn Tree, folder: &str, shown: &str, limit: usize) -> (Vec<BundledFile>, Vec<Finding>) {
+    let mut bundle =
+        Bundle { tree, folder, shown, limit, entries: 0, cut: false, files: Vec::new(), findings: Vec::new() };
+    bundle.look_into("", 0);
+    if bundle.cut {
+        let message = format!(
+            "more bundled files than are listed: at most {MAX_BUNDLE_ENTRIES} entries, {MAX_BUNDLE_DEPTH} folders deep"
+        );
+        bundle.findings.push(Finding::new(Code::SkillSearchLimited, Place::file(shown), message));
+    }
+    bundle.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    (bundle.files, bundle.findings)
+}
+
+struct Bundle<'a> {
+    tree: &'a dyn Tree,
+    folder: &'a str,
+    shown: &'a str,
+    limit: usize,
+    entries: usize,
+    cut: bool,
+    files: Vec<BundledFile>,
+    findings: Vec<Finding>,
+}
+
+impl Bundle<'_> {
+    fn look_into(&mut self, below: &str, depth: usize) {
+        let mut entries = match self.tree.list(&self.path(self.folder, below)) {
+            Ok(entries) => entries,
+            Err(error) => return self.warn(below, error, "the folder"),
+        };
+        entries.retain(|entry| !find::is_skipped(&entry.name) && find::is_printable(&entry.name));
+        entries.sort_unstable();
+        for entry in entries {
+            let path = join(below, &entry.name);
+            if path == SKILL_FILE {
+                continue;
+            }
+            if self.entries == MAX_BUNDLE_ENTRIES {
+                self.cut = true;
+                return;
+            }
+            self.entries += 1;
+            match entry.kind {
+                EntryKind::Folder if depth == MAX_BUNDLE_DEPTH => self.cut = true,
+                EntryKind::Folder => self.look_into(&path, depth + 1),
+                EntryKind::File | EntryKind::Other => self.hash(path),
+            }
+        }
+    }
+
+    fn hash(&mut self, path: String) {
+        match self.tree.read(&self.path(self.folder, &path), self.limit) {
+            Ok(file) => self.files.push(BundledFile { sha256: sha256(&file.bytes), path: path.into() }),
+            Err(error) => self.warn(&path, error, "the file"),
+        }
+    }
+
+    /// The skill works without the file: this is no error.
+    fn warn(&mut self, below: &str, error: crate::workspace::ReadError, what: &str) {
+        let finding = unreadable::finding(&self.path(self.shown, below), error, what);
+        self.findings.push(Finding { severity: Severity::Warning, ..finding });
+    }
+
+    fn path(&self, folder: &str, below: &str) -> String {
+        if below.is_empty() { folder.to_owned() } else { join(folder, below) }
+    }
+}

@@ -1,0 +1,93 @@
+// gRPC-Web from a real browser: a page of another origin calls AssemblePrompt and reports what it got.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { CASES, ROOT, serve } from "./server.mjs";
+
+const browser = process.env.PROMPTD_BROWSER;
+const PROTOBUF = createRequire(import.meta.url).resolve("protobufjs/dist/protobuf.min.js");
+const BROWSER_MS = 60_000;
+
+// Runs in the page. One length-prefixed message goes out; a message frame and a trailer frame come back.
+async function page() {
+  const say = (result) => fetch("/result", { method: "POST", body: JSON.stringify(result) });
+  try {
+    const { address, proto, turn } = await (await fetch("/call")).json();
+    const { root } = protobuf.parse(proto, { keepCase: true });
+    const [Request, Response] = ["Request", "Response"].map((end) => root.lookupType(`promptd.v1.AssemblePrompt${end}`));
+    const message = Request.encode(Request.fromObject({ workspace_id: "example", turn })).finish();
+    const body = new Uint8Array(5 + message.length);
+    new DataView(body.buffer).setUint32(1, message.length);
+    body.set(message, 5);
+    const answer = await fetch(`http://${address}/promptd.v1.PromptService/AssemblePrompt`, {
+      method: "POST",
+      headers: { "content-type": "application/grpc-web+proto", "x-grpc-web": "1" },
+      body,
+    });
+    const bytes = new Uint8Array(await answer.arrayBuffer());
+    const length = new DataView(bytes.buffer).getUint32(1);
+    const prompt = Response.decode(bytes.subarray(5, 5 + length));
+    const trailers = new TextDecoder().decode(bytes.subarray(10 + length));
+    await say({ names: prompt.messages.map((m) => m.name), first: prompt.messages[0].content, trailers });
+  } catch (error) {
+    await say({ error: String(error) });
+  }
+}
+
+test("a browser calls by gRPC-Web", { skip: browser ? false : "NO BROWSER" }, async () => {
+  let server;
+  const { heartbeat, ephemeral_system_prompt } = CASES.turn;
+  const files = {
+    "/": () => ["text/html", `<script src="/protobuf.js"></script><script>(${page})()</script>`],
+    "/protobuf.js": () => ["text/javascript", readFileSync(PROTOBUF)],
+    "/call": () => [
+      "application/json",
+      JSON.stringify({
+        address: server.address,
+        proto: readFileSync(join(ROOT, "proto/promptd/v1/promptd.proto"), "utf8"),
+        turn: { heartbeat, ephemeral_system_prompt },
+      }),
+    ],
+  };
+  let report;
+  const reported = new Promise((resolve) => (report = resolve));
+  const site = createServer((request, response) => {
+    if (request.method === "POST") {
+      let body = "";
+      request.on("data", (data) => (body += data)).on("end", () => report(JSON.parse(body)));
+      return response.end();
+    }
+    const [type, content] = files[request.url]?.() ?? ["text/plain", ""];
+    response.writeHead(200, { "content-type": type }).end(content);
+  });
+  site.listen(0, "127.0.0.1");
+  await once(site, "listening");
+  const origin = `http://127.0.0.1:${site.address().port}`;
+  server = await serve({ grpc: { web_origins: [origin] } });
+
+  const profile = mkdtempSync(join(tmpdir(), "chromium-"));
+  const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
+  flags.push("--disable-background-networking", "--disable-component-update", "--disable-sync");
+  const chromium = spawn(browser, [...flags, `--user-data-dir=${profile}`, origin], { stdio: "ignore" });
+  const exited = once(chromium, "exit");
+  const late = setTimeout(() => report({ error: "the browser never reported" }), BROWSER_MS);
+  const result = await reported;
+  clearTimeout(late);
+  chromium.kill("SIGKILL");
+  await exited;
+  site.close();
+  await server.stop();
+  rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+
+  assert.equal(result.error, undefined);
+  assert.deepEqual(result.names, CASES.messages);
+  assert.match(result.first, /^You are a conversational AI assistant\./);
+  assert.match(result.trailers, /grpc-status: ?0/);
+});

@@ -27,12 +27,15 @@ const client = new promptd.v1.PromptService(values.target, grpc.credentials.crea
 });
 const assemblePrompt = promisify(client.assemblePrompt.bind(client));
 
+const TIMEOUT_MS = 5_000;
+
 // Digest to content, of every message that the service has sent.
 const held = new Map();
 
 // The messages for the model: those that the service left empty are filled from `held`.
 async function prompt(turn) {
-  const answer = await assemblePrompt({ workspaceId: values.workspace, turn, ifNoneMatch: [...held.keys()] });
+  const request = { workspaceId: values.workspace, turn, ifNoneMatch: [...held.keys()] };
+  const answer = await assemblePrompt(request, { deadline: Date.now() + TIMEOUT_MS });
   for (const message of answer.messages) {
     if (message.notModified) message.content = held.get(message.digest);
     else held.set(message.digest, message.content);

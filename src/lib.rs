@@ -14,6 +14,7 @@ pub mod prompt;
 pub mod proto;
 pub mod request;
 pub mod settings;
+pub mod source;
 pub mod store;
 pub mod text;
 pub mod tokens;

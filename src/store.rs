@@ -1,7 +1,7 @@
 //! The workspaces as they stand now: the only shared mutable state.
 //!
 //! `source` publishes, everybody else reads. A read takes no lock: it loads one pointer and has one revision for as
-//! long as it holds it.
+//! long as it holds it. A workspace's newest revisions stay for a while, so that a session can pin its prompt.
 
 use std::{
     collections::BTreeMap,
@@ -12,19 +12,41 @@ use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-use crate::{finding::Finding, id::Id, workspace::Snapshot};
+use crate::{
+    finding::Finding,
+    id::Id,
+    workspace::{Skill, Snapshot},
+};
 
 /// All workspaces by id.
 #[derive(Debug, Default)]
 pub struct Store {
     slots: ArcSwap<BTreeMap<Id, Arc<Slot>>>,
     writing: Mutex<()>,
+    history: History,
+}
+
+/// How much of the past stays assemblable, for each workspace. The newest revision always does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct History {
+    /// The most revisions, the newest included; default 16.
+    pub revisions: usize,
+    /// The most bytes of all but the newest; default 8 MiB.
+    pub bytes: usize,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self { revisions: 16, bytes: 8 << 20 }
+    }
 }
 
 /// A workspace's place in the store; outlives its revisions.
 #[derive(Debug)]
 struct Slot {
     current: ArcSwap<State>,
+    /// What is still held, the newest first.
+    held: ArcSwap<Vec<Arc<Loaded>>>,
     changes: watch::Sender<Arc<State>>,
 }
 
@@ -48,11 +70,35 @@ pub struct Loaded {
     pub at: Timestamp,
 }
 
+/// What has become of a revision.
+#[derive(Debug, Clone)]
+pub enum Pinned {
+    /// It is held.
+    Held(Arc<Loaded>),
+    /// It is not: it is too old, showed skills that are blocked now, or never was.
+    Expired,
+}
+
 impl Store {
+    /// An empty store that keeps so much of the past.
+    #[must_use]
+    pub fn with_history(history: History) -> Self {
+        Self { history, ..Self::default() }
+    }
+
     /// How the workspace stands; `None`: there is none.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<Arc<State>> {
         self.slots.load().get(id).map(|slot| slot.current.load_full())
+    }
+
+    /// The workspace at a revision seen before; `None`: there is no such workspace.
+    #[must_use]
+    pub fn at(&self, id: &str, revision: &str) -> Option<Pinned> {
+        let slots = self.slots.load();
+        let held = slots.get(id)?.held.load();
+        let found = held.iter().find(|loaded| loaded.snapshot.revision.as_str() == revision);
+        Some(found.map_or(Pinned::Expired, |loaded| Pinned::Held(Arc::clone(loaded))))
     }
 
     /// Every workspace, in id order.
@@ -69,16 +115,24 @@ impl Store {
 
     /// Publishes a workspace's new state; a new id becomes visible with it.
     pub fn publish(&self, id: &Id, state: State) {
+        self.publish_all([(id.clone(), state)]);
+    }
+
+    /// Publishes many at once: new ids cost one copy of the map for all of them.
+    pub fn publish_all(&self, states: impl IntoIterator<Item = (Id, State)>) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = Arc::new(state);
-        let slots = self.slots.load();
-        if let Some(slot) = slots.get(id) {
-            slot.current.store(Arc::clone(&state));
-            slot.changes.send_replace(state);
-        } else {
-            let slot = Slot { current: ArcSwap::new(Arc::clone(&state)), changes: watch::Sender::new(state) };
+        let slots = self.slots.load_full();
+        let mut added = Vec::new();
+        for (id, state) in states {
+            if let Some(slot) = slots.get(&id) {
+                slot.publish(state, self.history);
+            } else {
+                added.push((id, Arc::new(Slot::new(state))));
+            }
+        }
+        if !added.is_empty() {
             let mut next = BTreeMap::clone(&slots);
-            next.insert(id.clone(), Arc::new(slot));
+            next.extend(added);
             self.slots.store(Arc::new(next));
         }
     }
@@ -94,4 +148,62 @@ impl Store {
             slot.changes.send_replace(Arc::new(State::Gone));
         }
     }
+}
+
+impl Slot {
+    fn new(state: State) -> Self {
+        let held = match &state {
+            State::Ready(loaded) => vec![Arc::clone(loaded)],
+            State::Invalid(_) | State::Gone => Vec::new(),
+        };
+        let state = Arc::new(state);
+        Self {
+            current: ArcSwap::new(Arc::clone(&state)),
+            held: ArcSwap::from_pointee(held),
+            changes: watch::Sender::new(state),
+        }
+    }
+
+    /// Old revisions that would show what the new one hides go first: once a reader can see the new state, no pin
+    /// brings a blocked skill back.
+    fn publish(&self, state: State, history: History) {
+        if let State::Ready(new) = &state {
+            let mut bytes = 0;
+            let older = self.held.load();
+            let older = older
+                .iter()
+                .filter(|old| old.snapshot.revision != new.snapshot.revision)
+                .filter(|old| !shows_more(&old.snapshot, &new.snapshot))
+                .take(history.revisions.saturating_sub(1))
+                .take_while(|old| {
+                    bytes += old.snapshot.weight();
+                    bytes <= history.bytes
+                });
+            let held = std::iter::once(new).chain(older).cloned().collect();
+            self.held.store(Arc::new(held));
+        }
+        let state = Arc::new(state);
+        self.current.store(Arc::clone(&state));
+        self.changes.send_replace(state);
+    }
+}
+
+/// Whether `old` shows a skill that `new` hides; one that is simply not there any more is not hidden.
+fn shows_more(old: &Snapshot, new: &Snapshot) -> bool {
+    let hidden = |skill: &Skill| {
+        !new.manifest.skills_enabled
+            || !new.manifest.skills.admits(&skill.name, &skill.folder_name)
+            || new.skills.iter().any(|now| now.name == skill.name && now.folder == skill.folder && !now.is_shown())
+    };
+    old.skills.iter().filter(|skill| skill.is_shown()).any(hidden)
+}
+
+/// The inputs that differ between two revisions, by name, in order.
+#[must_use]
+pub fn changed_paths(old: &Snapshot, new: &Snapshot) -> Vec<Arc<str>> {
+    let changed = new.inputs.iter().filter(|(path, hash)| old.inputs.get(*path) != Some(*hash));
+    let removed = old.inputs.iter().filter(|(path, _)| !new.inputs.contains_key(*path));
+    let mut paths: Vec<Arc<str>> = changed.chain(removed).map(|(path, _)| Arc::clone(path)).collect();
+    paths.sort();
+    paths
 }

@@ -68,6 +68,14 @@ impl Snapshot {
         self.settings.expose_paths && self.manifest.expose_paths
     }
 
+    /// How many bytes of text it holds, about.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let documents: usize = self.documents.values().map(|document| document.text.len()).sum();
+        let skills: usize = self.skills.iter().map(|skill| skill.bytes.len() + skill.body.len()).sum();
+        documents + skills
+    }
+
     /// What prompts show as the workspace: its absolute path, or its id where paths are hidden.
     #[must_use]
     pub fn shown_root(&self) -> &str {

@@ -1,0 +1,241 @@
+//! From what was read to what is served, and to the log.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Arc,
+    time::Instant,
+};
+
+use jiff::Timestamp;
+
+use super::{
+    reload::Reload,
+    subject::{Item, Payload, Sink, What, folder_unreadable},
+    watches::Subject,
+};
+use crate::{
+    finding::{Finding, Severity},
+    id::Id,
+    store::{Loaded, State, changed_paths},
+    workspace::{Entry, EntryKind, ReadError, Snapshot},
+};
+
+impl Reload {
+    /// Makes what was read what is served; `since`: the first signs of the changes, for the lag.
+    pub(super) fn publish(&mut self, outcomes: Vec<(Subject, Payload)>, since: &BTreeMap<Subject, Instant>) {
+        let mut states = Vec::new();
+        for (subject, payload) in outcomes {
+            let changed = match payload {
+                Payload::Workspace(result) => self.loaded(subject, result),
+                Payload::Gone(error) => self.gone(subject, error),
+                Payload::Root(entries) => {
+                    self.list_root(subject, entries);
+                    None
+                }
+                Payload::Files(contents) => {
+                    self.hand_over(subject, contents);
+                    None
+                }
+            };
+            states.extend(changed.map(|(id, state)| (subject, id, state)));
+        }
+        let subjects: Vec<Subject> = states.iter().map(|(subject, ..)| *subject).collect();
+        self.store.publish_all(states.into_iter().map(|(_, id, state)| (id, state)));
+        let now = Instant::now();
+        for subject in subjects {
+            let lag = since.get(&subject).map(|since| now.duration_since(*since));
+            self.status.published_after(lag, Timestamp::now().as_millisecond());
+        }
+        self.take_census();
+    }
+
+    /// The new state, if it differs from what is served.
+    fn loaded(&mut self, subject: Subject, result: Result<Box<Snapshot>, Vec<Finding>>) -> Option<(Id, State)> {
+        let id = self.items.get(&subject)?.workspace_id()?.clone();
+        let current = self.store.get(id.as_str());
+        let (state, findings) = match result {
+            Ok(snapshot) => {
+                if let Some(State::Ready(now)) = current.as_deref()
+                    && now.snapshot.revision == snapshot.revision
+                    && now.snapshot.findings == snapshot.findings
+                {
+                    return None;
+                }
+                let loaded = Arc::new(Loaded { snapshot: *snapshot, at: Timestamp::now() });
+                (State::Ready(Arc::clone(&loaded)), loaded.snapshot.findings.clone())
+            }
+            Err(findings) => {
+                if let Some(State::Invalid(now)) = current.as_deref()
+                    && **now == *findings
+                {
+                    return None;
+                }
+                (State::Invalid(findings.clone().into()), findings)
+            }
+        };
+        let has_error = findings.iter().any(Finding::is_error) || matches!(state, State::Invalid(_));
+        if has_error {
+            self.status.failed_once();
+            self.failing.insert(subject);
+        } else {
+            self.failing.remove(&subject);
+        }
+        log(&id, current.as_deref(), &state, &findings);
+        Some((id, state))
+    }
+
+    fn gone(&mut self, subject: Subject, error: ReadError) -> Option<(Id, State)> {
+        let Item { what: What::Workspace { id, listed, path }, .. } = self.items.get(&subject)? else { return None };
+        let (id, listed, path) = (id.clone(), *listed, path.clone());
+        let known = self.store.get(id.as_str()).is_some();
+        let is_away = !matches!(error, ReadError::Denied | ReadError::Failed(_));
+        if is_away && (known || listed) {
+            tracing::info!(workspace = %id, "the workspace is gone");
+            self.store.remove(&id);
+            self.failing.remove(&subject);
+            if listed {
+                self.drop_item(subject);
+                self.mark_roots();
+            }
+            return None;
+        }
+        if known {
+            self.tell(subject, format!("workspace `{id}`: its folder {error}; the last good revision stays"));
+            return None;
+        }
+        tracing::error!(workspace = %id, path = %path.display(), "the workspace's folder {error}");
+        self.failing.insert(subject);
+        Some((id, State::Invalid([folder_unreadable(error)].into())))
+    }
+
+    /// A root that is not there lists nothing; one that cannot be read keeps what it had.
+    fn list_root(&mut self, subject: Subject, entries: Result<Vec<Entry>, ReadError>) {
+        let Some(Item { what: What::Root(root), .. }) = self.items.get(&subject) else { return };
+        let root = root.clone();
+        let mut problems = Vec::new();
+        let entries = entries.unwrap_or_else(|error| {
+            problems.push(format!("the workspaces folder {} {error}", root.display()));
+            Vec::new()
+        });
+        for entry in entries.into_iter().filter(|entry| !entry.name.starts_with('.')) {
+            let path = root.join(&entry.name);
+            match (entry.kind, Id::parse(&entry.name)) {
+                (EntryKind::Folder, Ok(id)) => problems.extend(self.discover(id, &path)),
+                (EntryKind::Folder, Err(invalid)) => {
+                    problems.push(format!("{} is no workspace: its name {invalid}", path.display()));
+                }
+                (EntryKind::Other, Ok(_)) => problems.push(format!("{} leads to no folder", path.display())),
+                _ => {}
+            }
+        }
+        // What is no longer listed finds that out by itself.
+        let missing: Vec<_> = self
+            .items
+            .iter()
+            .filter(|(_, item)| {
+                matches!(&item.what, What::Workspace { path, listed: true, .. }
+                    if path.parent() == Some(&root) && !item.trace.holds())
+            })
+            .map(|(subject, _)| *subject)
+            .collect();
+        missing.into_iter().for_each(|subject| self.mark(subject));
+        self.report(subject, problems);
+    }
+
+    fn discover(&mut self, id: Id, path: &Path) -> Option<String> {
+        let known = self.ids.get(id.as_str()).and_then(|subject| self.items.get(subject)).map(|item| &item.what);
+        match known {
+            None => {
+                self.add(Item::new(What::Workspace { id, path: path.to_path_buf(), listed: true }));
+                None
+            }
+            Some(What::Workspace { path: other, .. }) if other != path => {
+                Some(format!("{} is not served: {} has its id", path.display(), other.display()))
+            }
+            Some(_) => None,
+        }
+    }
+
+    fn mark_roots(&mut self) {
+        self.mark_where(|what| matches!(what, What::Root(_)));
+    }
+
+    fn mark_workspaces(&mut self) {
+        self.mark_where(|what| matches!(what, What::Workspace { .. }));
+    }
+
+    fn mark_where(&mut self, is_meant: impl Fn(&What) -> bool) {
+        let meant: Vec<_> =
+            self.items.iter().filter(|(_, item)| is_meant(&item.what)).map(|(subject, _)| *subject).collect();
+        meant.into_iter().for_each(|subject| self.mark(subject));
+    }
+
+    fn hand_over(&mut self, subject: Subject, contents: super::Contents) {
+        match self.items.get(&subject).map(|item| &item.what) {
+            Some(What::Files(_, Sink::Receivers(sender))) => {
+                sender.send_if_modified(|current| {
+                    let differs = **current != contents;
+                    if differs {
+                        *current = Arc::new(contents);
+                    }
+                    differs
+                });
+                if sender.is_closed() {
+                    self.drop_item(subject);
+                }
+            }
+            Some(What::Files(_, Sink::Profiles)) => {
+                let (profiles, findings) = super::profiles::load(&contents, Some(&self.profiles.load()));
+                let problems = findings.iter().map(|f| format!("{}: {}", f.place, f.message)).collect();
+                self.report(subject, problems);
+                self.profiles.store(Arc::new(profiles));
+                self.mark_workspaces();
+            }
+            _ => {}
+        }
+    }
+
+    /// Replaces what there is to say about a subject; what is new is logged.
+    pub(super) fn report(&mut self, subject: Subject, problems: Vec<String>) {
+        let old = self.problems.insert(subject, problems).unwrap_or_default();
+        for problem in self.problems[&subject].iter().filter(|problem| !old.contains(problem)) {
+            tracing::warn!("{problem}");
+        }
+        self.status.set_problems(self.problems.values().flatten().cloned().collect());
+    }
+
+    fn tell(&mut self, subject: Subject, problem: String) {
+        self.report(subject, vec![problem]);
+    }
+
+    fn take_census(&self) {
+        let served = self.ids.len();
+        self.status.set_census(served, self.polled.len(), self.failing.len());
+    }
+}
+
+/// One line a revision, and one a finding that was not there before.
+fn log(id: &Id, before: Option<&State>, now: &State, findings: &[Finding]) {
+    let (old, changed) = match (before, now) {
+        (Some(State::Ready(old)), State::Ready(new)) => {
+            (old.snapshot.findings.as_slice(), changed_paths(&old.snapshot, &new.snapshot))
+        }
+        (Some(State::Invalid(old)), _) => (&**old, Vec::new()),
+        _ => (&[][..], Vec::new()),
+    };
+    if let State::Ready(new) = now {
+        let revision = &new.snapshot.revision;
+        tracing::info!(workspace = %id, %revision, changed = ?changed, "workspace loaded");
+    }
+    let old: BTreeSet<&Finding> = old.iter().collect();
+    for finding in findings.iter().filter(|finding| !old.contains(finding)) {
+        let Finding { severity, code, place, message } = finding;
+        let code = code.as_str();
+        match severity {
+            Severity::Error => tracing::error!(workspace = %id, code, %place, "{message}"),
+            Severity::Warning => tracing::warn!(workspace = %id, code, %place, "{message}"),
+            Severity::Info => tracing::debug!(workspace = %id, code, %place, "{message}"),
+        }
+    }
+}

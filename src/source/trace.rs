@@ -1,0 +1,244 @@
+//! What a load has looked at: the workspace's inputs, as they stood.
+//!
+//! A load reads lazily, so its trace *is* the list of inputs: every file read or missed, every folder walked or
+//! listed, every link followed. Comparing a trace with the disk is stat calls alone, which is how a load proves that
+//! nothing moved while it read, and how the sweep finds what no event told.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// What a load has looked at.
+#[derive(Debug, Default)]
+pub(super) struct Trace {
+    /// By canonical path.
+    probes: Box<[(Box<Path>, Probe)]>,
+    /// The device and inode of the workspace's folder; absent where there is none.
+    pub(super) root: Option<(u64, u64)>,
+    /// Something moved while it was read: the trace holds no single state.
+    torn: bool,
+}
+
+/// One thing looked at, as it stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Probe {
+    pub(super) seen: Seen,
+    /// Reached through a folder link that is swapped as a whole (`..data`), so it is never half-written.
+    pub(super) swapped: bool,
+    /// Reached through a link inside the workspace.
+    pub(super) linked: bool,
+    /// On the way to the workspace's folder, not in it.
+    pub(super) home: bool,
+}
+
+/// What was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// Nothing.
+    Absent,
+    /// Something that may not even be looked at.
+    Hidden,
+    /// A folder that was walked through: device and inode.
+    Folder(u64, u64),
+    /// A folder that was listed, and a hash of its names and their kinds.
+    Listing(Sig, u64),
+    /// A link.
+    Link(Sig),
+    /// A file, or anything else that is no folder.
+    File(Sig),
+}
+
+/// A file's signature: if it is the same, so are the bytes, once the file has rested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sig {
+    pub(super) dev: u64,
+    pub(super) ino: u64,
+    pub(super) size: u64,
+    mtime: i64,
+    /// Nanoseconds since 1970.
+    pub(super) ctime: i64,
+}
+
+impl Sig {
+    pub(super) fn of(meta: &fs::Metadata) -> Self {
+        let ns = |secs: i64, nanos: i64| secs.saturating_mul(1_000_000_000).saturating_add(nanos);
+        Self {
+            dev: meta.dev(),
+            ino: meta.ino(),
+            size: meta.size(),
+            mtime: ns(meta.mtime(), meta.mtime_nsec()),
+            ctime: ns(meta.ctime(), meta.ctime_nsec()),
+        }
+    }
+}
+
+impl Trace {
+    /// What one tree has recorded.
+    pub(super) fn new(probes: BTreeMap<PathBuf, Probe>, root: Option<(u64, u64)>, torn: bool) -> Self {
+        Self { probes: probes.into_iter().map(|(path, probe)| (path.into_boxed_path(), probe)).collect(), root, torn }
+    }
+
+    /// What several trees have recorded, the workspace's first.
+    pub(super) fn join(traces: impl Iterator<Item = Self>) -> Self {
+        let mut traces = traces;
+        let Some(mut first) = traces.next() else { return Self::default() };
+        let mut probes = None;
+        for other in traces {
+            let all = probes.get_or_insert_with(|| Vec::from(std::mem::take(&mut first.probes)));
+            all.extend(Vec::from(other.probes));
+            first.torn |= other.torn;
+        }
+        if let Some(mut probes) = probes {
+            // Where two trees saw the same path, what says more stays: a listing, and that it is no mere way there.
+            probes.sort_by(|(a, x), (b, y)| a.cmp(b).then(y.rank().cmp(&x.rank())));
+            probes.dedup_by(|(a, _), (b, _)| a == b);
+            first.probes = probes.into_boxed_slice();
+        }
+        first
+    }
+
+    /// Whether the disk still is as it was.
+    pub(super) fn holds(&self) -> bool {
+        !self.torn && self.probes.iter().all(|(path, probe)| probe.seen.holds(path))
+    }
+
+    /// How long ago the newest loose file changed, by what the trace saw; zero where its time lies ahead of the clock
+    /// by less than a second, and `None` where nothing loose was read or its time lies further ahead.
+    pub(super) fn rested(&self) -> Option<Duration> {
+        age(self.loose().map(|(_, sig)| sig.ctime).max())
+    }
+
+    /// Like [`Self::rested`], by what is on the disk now.
+    pub(super) fn rests_now(&self) -> Option<Duration> {
+        let now = |(path, _): (&Path, Sig)| fs::symlink_metadata(path).ok().map(|meta| Sig::of(&meta).ctime);
+        age(self.loose().filter_map(now).max())
+    }
+
+    fn loose(&self) -> impl Iterator<Item = (&Path, Sig)> {
+        self.probes.iter().filter_map(|(path, probe)| match probe.seen {
+            Seen::File(sig) if !probe.swapped => Some((&**path, sig)),
+            _ => None,
+        })
+    }
+
+    /// Whether a file with content here has become empty or is gone in `next`, in the same folder: what a save in the
+    /// middle looks like. A file that the next load had no reason to read is no such case.
+    pub(super) fn lost_content_in(&self, next: &Self) -> bool {
+        self.root == next.root
+            && self.probes.iter().any(|(path, probe)| {
+                let had_content = matches!(probe.seen, Seen::File(sig) if sig.size > 0);
+                had_content && !probe.swapped && !probe.home && next.lacks_content(path, probe.linked)
+            })
+    }
+
+    fn lacks_content(&self, path: &Path, linked: bool) -> bool {
+        match self.get(path).map(|probe| probe.seen) {
+            Some(Seen::Absent) => true,
+            Some(Seen::File(sig)) => sig.size == 0,
+            Some(_) => false,
+            None => !linked && fs::symlink_metadata(path).map_or(true, |meta| meta.is_file() && meta.len() == 0),
+        }
+    }
+
+    fn get(&self, path: &Path) -> Option<&Probe> {
+        let index = self.probes.binary_search_by(|(p, _)| (**p).cmp(path)).ok()?;
+        self.probes.get(index).map(|(_, probe)| probe)
+    }
+
+    /// Whether an event at `path` may have changed an input; `names`: an entry came, went or was renamed.
+    pub(super) fn concerns(&self, path: &Path, names: bool) -> bool {
+        self.get(path).is_some()
+            || names
+                && path
+                    .parent()
+                    .and_then(|dir| self.get(dir))
+                    .is_some_and(|probe| matches!(probe.seen, Seen::Listing(..)))
+    }
+
+    /// The folders whose events tell of changes, each with whether only one name in it matters, the way to the
+    /// workspace.
+    pub(super) fn folders(&self) -> BTreeMap<&Path, bool> {
+        let mut folders = BTreeMap::new();
+        for (path, probe) in &self.probes {
+            if let Some(parent) = path.parent() {
+                *folders.entry(parent).or_insert(true) &= probe.home;
+            }
+            if matches!(probe.seen, Seen::Listing(..)) {
+                folders.insert(path, false);
+            }
+        }
+        folders
+    }
+
+    /// The paths that lead to the workspace's folder: its own, and every link on the way.
+    pub(super) fn home(&self) -> impl Iterator<Item = &Path> {
+        self.probes.iter().filter(|(_, probe)| probe.home).map(|(path, _)| &**path)
+    }
+}
+
+impl Probe {
+    fn rank(&self) -> (bool, bool) {
+        (matches!(self.seen, Seen::Listing(..)), !self.home)
+    }
+}
+
+impl Seen {
+    fn holds(&self, path: &Path) -> bool {
+        let meta = match fs::symlink_metadata(path) {
+            Ok(meta) => meta,
+            Err(error) if is_absence(&error) => return *self == Self::Absent,
+            Err(_) => return *self == Self::Hidden,
+        };
+        let sig = Sig::of(&meta);
+        match *self {
+            Self::Absent | Self::Hidden => false,
+            Self::Folder(dev, ino) => meta.is_dir() && (sig.dev, sig.ino) == (dev, ino),
+            Self::Link(then) | Self::File(then) => sig == then,
+            // The names decide, not the folder's times: an editor's swap file that came and went changed nothing.
+            Self::Listing(then, names) => {
+                (sig.dev, sig.ino) == (then.dev, then.ino)
+                    && (settled(&sig, &then) || read_names(path).is_ok_and(|now| names_hash(&now) == names))
+            }
+        }
+    }
+}
+
+/// Whether a listing's signature alone proves that its names are the same: the times are, and they lie far enough
+/// back that a coarse clock cannot hide a later change.
+fn settled(now: &Sig, then: &Sig) -> bool {
+    const COARSEST_CLOCK: Duration = Duration::from_millis(20);
+    now == then && age(Some(now.ctime)).is_none_or(|age| age > COARSEST_CLOCK)
+}
+
+/// A hash of a folder's names and kinds, without regard to their order.
+pub(super) fn names_hash(entries: &[(OsString, fs::FileType)]) -> u64 {
+    entries.iter().fold(0, |sum, (name, kind)| {
+        let mut hasher = DefaultHasher::new();
+        (name, kind.is_dir(), kind.is_file(), kind.is_symlink()).hash(&mut hasher);
+        sum.wrapping_add(hasher.finish())
+    })
+}
+
+/// A folder's names and kinds, links not followed.
+pub(super) fn read_names(path: &Path) -> io::Result<Vec<(OsString, fs::FileType)>> {
+    fs::read_dir(path)?.map(|entry| entry.and_then(|e| Ok((e.file_name(), e.file_type()?)))).collect()
+}
+
+/// Whether the error says that nothing is there.
+pub(super) fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn age(ctime: Option<i64>) -> Option<Duration> {
+    const SKEW: i64 = 1_000_000_000;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    let past = i64::try_from(now.as_nanos()).ok()? - ctime?;
+    (past > -SKEW).then(|| Duration::from_nanos(past.max(0).unsigned_abs()))
+}

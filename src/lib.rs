@@ -12,6 +12,7 @@ pub mod id;
 pub mod profile;
 pub mod prompt;
 pub mod proto;
+pub mod reply;
 pub mod request;
 pub mod settings;
 pub mod source;

@@ -1,0 +1,112 @@
+//! The acknowledgement of a heartbeat.
+
+use crate::text::hidden::is_hidden;
+
+/// What an agent answers to a heartbeat when it has nothing to say.
+pub const TOKEN: &str = "HEARTBEAT_OK";
+
+/// Whether nothing is left of the text once its wrapping is taken off.
+pub(super) fn is_nothing(text: &str) -> bool {
+    unwrap(text).is_empty()
+}
+
+/// The text less the token, where that is all of it, or stands alone on the first or last line.
+pub(super) fn without_token(text: &str) -> &str {
+    if is_token(text) {
+        return "";
+    }
+    let mut rest = text;
+    while let Some(after) = without_first_line(rest) {
+        rest = after;
+    }
+    while let Some(before) = without_last_line(rest) {
+        rest = before;
+    }
+    rest
+}
+
+/// Whether the token stands anywhere in the text.
+pub(super) fn contains_token(text: &str) -> bool {
+    tokens(text).next().is_some()
+}
+
+/// The text less every token, without white space at its ends.
+pub(super) fn without_any_token(text: &str) -> String {
+    let mut rest = String::with_capacity(text.len());
+    let mut kept = 0;
+    for at in tokens(text) {
+        rest.push_str(&text[kept..at]);
+        kept = at + TOKEN.len();
+    }
+    rest.push_str(&text[kept..]);
+    rest.trim().to_owned()
+}
+
+/// Where the token stands as a word of its own.
+fn tokens(text: &str) -> impl Iterator<Item = usize> {
+    let of_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(TOKEN)
+        .map(|(at, _)| at)
+        .filter(move |&at| !text[..at].ends_with(of_word) && !text[at + TOKEN.len()..].starts_with(of_word))
+}
+
+fn without_first_line(text: &str) -> Option<&str> {
+    let text = skip_blank_lines(text);
+    let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
+    is_token(line).then(|| skip_blank_lines(rest))
+}
+
+fn without_last_line(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    let (rest, line) = text.rsplit_once('\n').unwrap_or(("", text));
+    is_token(line).then(|| rest.trim_end())
+}
+
+fn skip_blank_lines(text: &str) -> &str {
+    let blank = text.len() - text.trim_start().len();
+    text[..blank].rfind('\n').map_or(text, |line_end| &text[line_end + 1..])
+}
+
+fn is_token(text: &str) -> bool {
+    unwrap(text) == TOKEN || without_fence_info(text).is_some_and(|code| unwrap(code) == TOKEN)
+}
+
+/// The text without surrounding white space, emphasis, code marks, HTML tags and final punctuation.
+fn unwrap(text: &str) -> &str {
+    let mark = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | '~' | '`') || is_hidden(c);
+    let final_mark = |c: char| mark(c) || matches!(c, '.' | '!' | '?' | ',' | ';' | ':' | '…' | '。' | '！' | '？');
+    let mut rest = text;
+    loop {
+        let inner = without_tags(rest.trim_start_matches(mark).trim_end_matches(final_mark));
+        if inner.len() == rest.len() {
+            return inner;
+        }
+        rest = inner;
+    }
+}
+
+/// The text less an HTML tag that it begins with and one that it ends with.
+fn without_tags(text: &str) -> &str {
+    let text = match text.find('>') {
+        Some(end) if is_html_tag(&text[..=end]) => &text[end + 1..],
+        _ => text,
+    };
+    match text.rfind('<') {
+        Some(start) if is_html_tag(&text[start..]) => &text[..start],
+        _ => text,
+    }
+}
+
+fn is_html_tag(text: &str) -> bool {
+    let inner = text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    inner.is_some_and(|inner| {
+        inner.trim_start_matches('/').starts_with(|c: char| c.is_ascii_alphabetic()) && !inner.contains(['<', '>'])
+    })
+}
+
+/// What follows the first line of a code fence that names a language.
+fn without_fence_info(text: &str) -> Option<&str> {
+    let (line, code) = text.trim_start().split_once('\n')?;
+    let info = line.strip_prefix("```").or_else(|| line.strip_prefix("~~~"))?.trim();
+    info.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'+')).then_some(code)
+}

@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 START_SECONDS = 30
-SECRETS = {"promptd-tokens": {"tokens.yaml": "tokens: []\n"}}
+SECRETS = {"promptd-tokens": {"tokens.yaml": "tokens:\n  - {name: desk, token: 0123456789abcdef}\n"}}
 
 
 def main():

@@ -1,8 +1,9 @@
 // grpc-js with proto-loader.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 
@@ -148,4 +149,25 @@ test("TLS with a client certificate, and not without", async () => {
   client.close();
   stranger.close();
   await secure.stop();
+});
+
+test("a token opens what it names and nothing else", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tokens-"));
+  const tokens_file = join(folder, "tokens.yaml");
+  const token = "x".repeat(32);
+  writeFileSync(tokens_file, JSON.stringify({ tokens: [{ name: "desk", token, workspaces: ["example"] }] }));
+  const guarded = await serve({ auth: { tokens_file } });
+  const client = new promptd.PromptService(guarded.address, insecure);
+  const bearer = (request) =>
+    new Promise((resolve, reject) => {
+      const metadata = new grpc.Metadata();
+      metadata.set("authorization", `Bearer ${token}`);
+      client.AssemblePrompt(request, metadata, (error, answer) => (error ? reject(error) : resolve(answer)));
+    });
+  assert.equal((await bearer(assemble())).messages.length, CASES.messages.length);
+  await assert.rejects(bearer({ workspace_id: "locked" }), { code: grpc.status.PERMISSION_DENIED });
+  await assert.rejects(call(client, "AssemblePrompt", assemble()), { code: grpc.status.UNAUTHENTICATED });
+  client.close();
+  await guarded.stop();
+  rmSync(folder, { recursive: true });
 });

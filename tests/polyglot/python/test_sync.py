@@ -1,6 +1,8 @@
 """The synchronous client of grpcio."""
 
 import contextlib
+import json
+import re
 
 import grpc
 import pytest
@@ -16,6 +18,7 @@ from flaky import Flaky
 from server import CASES, SERVICE_CONFIG, TLS, Server
 
 TIMEOUT = 10
+TOKEN = {"name": "desk", "token": "x" * 32}
 
 
 @pytest.fixture(scope="module")
@@ -223,3 +226,60 @@ def test_tls_and_client_certificates():
         with grpc.insecure_channel(server.address) as channel:
             with fails_with(grpc.StatusCode.UNAVAILABLE):
                 call(channel, "PromptService", "AssemblePrompt", checks.assemble())
+
+
+def test_tokens_open_what_they_name_and_nothing_else(tmp_path):
+    tokens = tmp_path / "tokens.yaml"
+    tokens.write_text(json.dumps({"tokens": [TOKEN | {"workspaces": ["example"], "skills": ["tide-*"]}]}))
+    tls = {"cert": str(TLS / "server.pem"), "key": str(TLS / "server.key")}
+    secure = grpc.ssl_channel_credentials((TLS / "ca.pem").read_bytes())
+
+    with Server(auth={"tokens_file": str(tokens)}, tls=tls) as server:
+        address = f"localhost:{server.port}"
+        bearer = grpc.composite_channel_credentials(secure, grpc.access_token_call_credentials(TOKEN["token"]))
+        with grpc.secure_channel(address, bearer) as channel:
+            prompt = call(channel, "PromptService", "AssemblePrompt", checks.assemble())
+            assert re.findall("<name>(.*)</name>", checks.text(prompt)) == ["tide-window"]
+            listed = call(channel, "WorkspaceService", "ListWorkspaces", pb.ListWorkspacesRequest())
+            assert [w.id for w in listed.workspaces] == ["example"]
+            for hidden in ("locked", "nowhere"):
+                with fails_with(grpc.StatusCode.PERMISSION_DENIED) as caught:
+                    call(channel, "PromptService", "AssemblePrompt", pb.AssemblePromptRequest(workspace_id=hidden))
+                assert set(checks.unpack(rpc_status.from_call(caught.value))) == {"ErrorInfo"}
+
+            watch = services.WorkspaceServiceStub(channel).WatchWorkspace(
+                pb.WatchWorkspaceRequest(workspace_id="example"), timeout=TIMEOUT
+            )
+            next(watch)
+            tokens.write_text(json.dumps({"tokens": [{"name": "another", "token": "y" * 32}]}))
+            with pytest.raises(grpc.RpcError) as caught:
+                next(watch)
+            assert caught.value.code() in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
+        with grpc.secure_channel(address, secure) as channel:
+            with fails_with(grpc.StatusCode.UNAUTHENTICATED) as caught:
+                call(channel, "PromptService", "AssemblePrompt", checks.assemble())
+            assert set(checks.unpack(rpc_status.from_call(caught.value))) == {"ErrorInfo"}
+            health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=TIMEOUT)
+
+
+def test_too_much_at_once_is_unavailable_and_says_when_to_retry():
+    with Server(limits={"max_watches": 1}) as server, grpc.insecure_channel(server.address) as channel:
+        workspaces = services.WorkspaceServiceStub(channel)
+        request = pb.WatchWorkspaceRequest(workspace_id="example")
+        first = workspaces.WatchWorkspace(request, timeout=TIMEOUT)
+        next(first)
+        with fails_with(grpc.StatusCode.UNAVAILABLE) as caught:
+            next(workspaces.WatchWorkspace(request, timeout=TIMEOUT))
+        assert checks.unpack(rpc_status.from_call(caught.value))["RetryInfo"].retry_delay.ToTimedelta().total_seconds() > 0
+        first.cancel()
+
+
+def test_a_stopping_server_ends_watches_and_leaves_cleanly():
+    with Server() as server, grpc.insecure_channel(server.address) as channel:
+        watch = services.WorkspaceServiceStub(channel).WatchWorkspace(
+            pb.WatchWorkspaceRequest(workspace_id="example"), timeout=TIMEOUT
+        )
+        next(watch)
+        server.process.terminate()
+        with fails_with(grpc.StatusCode.UNAVAILABLE):
+            next(watch)

@@ -4,9 +4,12 @@
 //! [`workspace`] turns bytes into a [`workspace::Snapshot`], [`profile`] holds the recipes, [`prompt`] assembles
 //! a [`prompt::Prompt`] as a pure function of snapshot, profile and turn, [`render`] and [`grpc`] hand it out.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod config;
 pub mod finding;
 pub mod globs;
+#[allow(clippy::disallowed_methods, reason = "calls are timed, and a turn without a clock gets one")]
 pub mod grpc;
 pub mod id;
 pub mod profile;
@@ -15,6 +18,7 @@ pub mod proto;
 pub mod reply;
 pub mod request;
 pub mod settings;
+#[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the one place for files and their clocks")]
 pub mod source;
 pub mod store;
 pub mod text;

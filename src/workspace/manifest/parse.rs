@@ -85,7 +85,13 @@ fn profile(root: &mut Fields<'_, '_>, profiles: &ProfileSet) -> Option<Id> {
     match Id::parse(name) {
         Err(invalid) => wrong(format!("`profile` {invalid}")),
         Ok(id) if profiles.get(name).is_some() || id == crate::profile::default_id() => Some(id),
-        Ok(_) => wrong(format!("`profile`: there is no profile `{name}`")),
+        Ok(_) => {
+            let hint = match yaml::nearest(name, profiles.iter().map(|profile| profile.name.as_str())) {
+                Some(near) => format!("; did you mean `{near}`?"),
+                None => String::new(),
+            };
+            wrong(format!("`profile`: there is no profile `{name}`{hint}"))
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Skills as a whole workspace shows them.
 
+use std::fmt::Write as _;
+
 use crate::{
     settings::{RiskPolicy, Settings},
     workspace::{
@@ -173,7 +175,7 @@ fn what_cannot_be_used_is_left_out_with_its_line() {
     let mut bomb = String::from("---\nname: demo\ndescription: x\nmetadata:\n  a: &a [x,x,x,x,x,x,x,x,x,x]\n");
     for (from, to) in ('a'..'i').zip('b'..='i') {
         let aliases = vec![format!("*{from}"); 10].join(",");
-        bomb += &format!("  {to}: &{to} [{aliases}]\n");
+        writeln!(bomb, "  {to}: &{to} [{aliases}]").unwrap();
     }
     assert!(left_out(bomb + "---\n")[0].contains("more than"));
     assert!(

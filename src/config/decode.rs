@@ -105,10 +105,6 @@ fn workspaces(mut fields: Fields<'_, '_>, base: &Base<'_>, overrides: &Overrides
         }
     }
     single.extend(overrides.single.iter().cloned());
-    if root.is_none() && single.is_empty() {
-        let message = "nothing to serve: set `workspaces.root` or `workspaces.single`";
-        fields.faults().add(Code::InvalidValue, fields.at(), message);
-    }
     fields.finish();
     Workspaces { root, single }
 }

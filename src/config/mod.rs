@@ -5,6 +5,7 @@
 
 mod decode;
 mod overlay;
+mod source;
 mod table;
 mod values;
 
@@ -157,6 +158,14 @@ impl Config {
     #[must_use]
     pub fn changes(&self, next: &Self) -> Vec<&'static Setting> {
         TABLE.iter().filter(|setting| self.effective.get(setting.key) != next.effective.get(setting.key)).collect()
+    }
+}
+
+impl Workspaces {
+    /// Whether there is nothing to serve.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.root.is_none() && self.single.is_empty()
     }
 }
 

@@ -13,8 +13,6 @@ mod load;
 mod manifest;
 mod memory;
 mod names;
-#[cfg(test)]
-mod properties;
 mod revision;
 mod risk;
 mod skill;

@@ -96,6 +96,12 @@ impl Faults {
         self.0.borrow_mut().push(Fault { code, at, message: message.into() });
     }
 
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
     /// All of them, in file order.
     #[must_use]
     pub fn into_vec(self) -> Vec<Fault> {

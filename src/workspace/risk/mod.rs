@@ -177,6 +177,3 @@ impl Scan {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -88,11 +88,11 @@ pub(in crate::workspace) fn find(root: &Root<'_>) -> Result<Search, ReadError> {
 
 impl Root<'_> {
     pub(in crate::workspace) fn in_tree(&self, folder: &str) -> String {
-        join(self.folder, folder)
+        if folder.is_empty() { self.folder.to_owned() } else { join(self.folder, folder) }
     }
 
     pub(in crate::workspace) fn shown_path(&self, folder: &str) -> String {
-        join(self.shown, folder)
+        if folder.is_empty() { self.shown.to_owned() } else { join(self.shown, folder) }
     }
 }
 

@@ -1,0 +1,166 @@
+//! What is counted as calls are answered.
+//!
+//! A label is one of a fixed few, or a name that an operator wrote into a profile: nothing that a caller says becomes a
+//! label, so the number of series is bounded.
+
+use std::{sync::Arc, time::Duration};
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
+    registry::{Registry, Unit},
+};
+
+use crate::{
+    grpc::{Call, Observer},
+    prompt::{Outcome, Prompt},
+};
+
+/// The counters and histograms of calls and prompts.
+#[derive(Debug)]
+pub struct Metrics {
+    calls: Family<CallLabels, Counter>,
+    seconds: Family<MethodLabel, Histogram, fn() -> Histogram>,
+    in_flight: Gauge,
+    panics: Family<MethodLabel, Counter>,
+    connections_refused: Counter,
+    assembly: Histogram,
+    bytes: Histogram,
+    losses: Family<LossLabels, Counter>,
+    findings: Family<FindingLabels, Counter>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    method: &'static str,
+    code: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct MethodLabel {
+    method: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LossLabels {
+    section: String,
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FindingLabels {
+    code: &'static str,
+    severity: &'static str,
+}
+
+impl Metrics {
+    /// Registers them all.
+    pub fn register(registry: &mut Registry) -> Arc<Self> {
+        let metrics = Arc::new(Self {
+            calls: Family::default(),
+            seconds: Family::new_with_constructor(seconds),
+            in_flight: Gauge::default(),
+            panics: Family::default(),
+            connections_refused: Counter::default(),
+            assembly: seconds(),
+            bytes: Histogram::new((8..=20).step_by(2).map(|power| f64::from(1_u32 << power))),
+            losses: Family::default(),
+            findings: Family::default(),
+        });
+        let m = &metrics;
+        registry.register("build", "What is running", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
+        registry.register("calls", "Calls answered, by method and status code", m.calls.clone());
+        registry.register_with_unit("call", "Time to answer a call", Unit::Seconds, m.seconds.clone());
+        registry.register("calls_in_flight", "Calls and streams that are open", m.in_flight.clone());
+        registry.register("panics", "Calls that panicked and were answered INTERNAL", m.panics.clone());
+        registry.register("connections_refused", "Connections over the limit", m.connections_refused.clone());
+        registry.register_with_unit("assembly", "Time to assemble a prompt", Unit::Seconds, m.assembly.clone());
+        registry.register_with_unit("prompt", "Size of assembled prompts", Unit::Bytes, m.bytes.clone());
+        registry.register("section_losses", "Sections cut or dropped in prompts handed out", m.losses.clone());
+        registry.register("prompt_findings", "Findings in prompts handed out", m.findings.clone());
+        metrics
+    }
+}
+
+/// From 10 µs to 10 s.
+fn seconds() -> Histogram {
+    const BOUNDS: [f64; 13] =
+        [1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 1e-2, 5e-2, 2.5e-1, 1.0, 10.0];
+    Histogram::new(BOUNDS)
+}
+
+impl Observer for Metrics {
+    fn call_began(&self, _method: &'static str) {
+        self.in_flight.inc();
+    }
+
+    fn call_ended(&self, call: Call) {
+        self.in_flight.dec();
+        self.calls.get_or_create(&CallLabels { method: call.method, code: call.code }).inc();
+        self.seconds.get_or_create(&MethodLabel { method: call.method }).observe(call.took.as_secs_f64());
+    }
+
+    fn panicked(&self, method: &'static str) {
+        self.panics.get_or_create(&MethodLabel { method }).inc();
+    }
+
+    fn connection_refused(&self) {
+        self.connections_refused.inc();
+    }
+
+    fn assembled(&self, prompt: &Prompt<'_>, took: Duration) {
+        self.assembly.observe(took.as_secs_f64());
+        #[expect(clippy::cast_precision_loss, reason = "a prompt is far below 2^52 bytes")]
+        self.bytes.observe(prompt.size.bytes as f64);
+        for section in prompt.sections.iter().filter(|section| section.outcome.is_loss()) {
+            let outcome = if section.outcome == Outcome::Dropped { "dropped" } else { "truncated" };
+            self.losses.get_or_create(&LossLabels { section: section_label(&section.id), outcome }).inc();
+        }
+        for finding in &prompt.findings {
+            let labels = FindingLabels { code: finding.code.as_str(), severity: finding.severity.as_str() };
+            self.findings.get_or_create(&labels).inc();
+        }
+    }
+}
+
+/// A section's id as a label: what follows a slash is a path or an index that others choose, and becomes `*`.
+#[must_use]
+pub fn section_label(id: &str) -> String {
+    id.split_once('/').map_or_else(|| id.to_owned(), |(section, _)| format!("{section}/*"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prometheus_client::encoding::text;
+
+    #[test]
+    fn a_section_label_does_not_grow_with_paths_or_indexes() {
+        assert_eq!(section_label("skills"), "skills");
+        assert_eq!(section_label("workspace_context/docs/RUNBOOK.md"), "workspace_context/*");
+        assert_eq!(section_label("conversation/17"), "conversation/*");
+    }
+
+    #[test]
+    fn calls_are_counted_by_method_and_code() {
+        let mut registry = Registry::with_prefix("promptd");
+        let metrics = Metrics::register(&mut registry);
+        for code in ["OK", "OK", "NOT_FOUND"] {
+            metrics.call_began("promptd.v1.PromptService/AssemblePrompt");
+            let method = "promptd.v1.PromptService/AssemblePrompt";
+            metrics.call_ended(Call { method, code, took: Duration::from_micros(30) });
+        }
+        metrics.call_began("other");
+        let mut out = String::new();
+        text::encode(&mut out, &registry).unwrap();
+        let method = "method=\"promptd.v1.PromptService/AssemblePrompt\"";
+        for line in [
+            format!("promptd_calls_total{{{method},code=\"OK\"}} 2"),
+            format!("promptd_calls_total{{{method},code=\"NOT_FOUND\"}} 1"),
+            format!("promptd_call_seconds_count{{{method}}} 3"),
+            "promptd_calls_in_flight 1".to_owned(),
+        ] {
+            assert!(out.contains(&line), "{line} is not in\n{out}");
+        }
+    }
+}

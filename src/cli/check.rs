@@ -1,0 +1,102 @@
+//! `promptd check`: every finding of every workspace.
+
+use std::{collections::BTreeSet, io::IsTerminal as _, process::ExitCode};
+
+use clap::ValueEnum;
+use jiff::Timestamp;
+use promptd::{
+    finding::{Counts, Finding, Reported, github, human, json, sarif},
+    prompt::{self, Turn},
+    workspace::Snapshot,
+};
+
+use super::{
+    Outcome,
+    load::{Offline, Opened},
+    settings::ConfigFile,
+};
+
+/// Tells everything that is wrong with workspaces, with file, line and excerpt.
+///
+/// Exits with 0 without errors (warnings are told), 1 with errors, 2 if a workspace could not be looked at.
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// The workspaces' folders; `ID=DIR` gives one an id other than its name.
+    #[arg(required = true, value_name = "DIR")]
+    workspaces: Vec<String>,
+    /// Warnings count as errors.
+    #[arg(long)]
+    deny_warnings: bool,
+    /// How findings are written.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    #[command(flatten)]
+    config: ConfigFile,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people: with excerpts, and a count at the end.
+    Human,
+    /// One JSON document.
+    Json,
+    /// Annotations of a GitHub workflow.
+    Github,
+    /// SARIF 2.1.0.
+    Sarif,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let offline = Offline::open(&arguments.config, &arguments.workspaces)?;
+    let mut reported = Vec::new();
+    let mut failed = None;
+    for opened in offline.load() {
+        match opened {
+            Ok(opened) => reported.extend(offline.report(&opened.named, &findings(&opened))),
+            Err(failure) => failed = failed.or(Some(failure)),
+        }
+    }
+    print(arguments.format, &reported);
+    let counts = Counts::of(reported.iter().map(|one| &one.finding));
+    match failed {
+        Some(failure) => Err(failure),
+        None if counts.errors > 0 || (arguments.deny_warnings && counts.warnings > 0) => Ok(ExitCode::from(1)),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn print(format: Format, reported: &[Reported]) {
+    match format {
+        Format::Json => print!("{}", json::render(reported)),
+        Format::Github => print!("{}", github::render(reported)),
+        Format::Sarif => print!("{}", sarif::render(reported)),
+        Format::Human => {
+            print!("{}", human::render(reported, std::io::stdout().is_terminal()));
+            println!("{}", human::summary(Counts::of(reported.iter().map(|one| &one.finding))));
+        }
+    }
+}
+
+/// What loading found, and what prompts of the workspace will tell besides: most severe first, each once.
+fn findings(opened: &Opened) -> Vec<Finding> {
+    let found: BTreeSet<Finding> = match &opened.loaded {
+        Err(findings) => findings.iter().cloned().collect(),
+        Ok(snapshot) => snapshot.findings.iter().cloned().chain(of_prompts(snapshot)).collect(),
+    };
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.place.cmp(&b.place)));
+    found
+}
+
+/// The findings of a plain turn and of a heartbeat: what is cut is known only once a prompt is assembled.
+fn of_prompts(snapshot: &Snapshot) -> Vec<Finding> {
+    let Some(profile) = snapshot.profiles.get(snapshot.manifest.profile.as_str()) else { return Vec::new() };
+    let turns = [false, true].map(|heartbeat| Turn { heartbeat, ..Turn::at(Timestamp::UNIX_EPOCH) });
+    let mut found = Vec::new();
+    for turn in &turns {
+        if let Ok(prompt) = prompt::assemble(snapshot, profile, turn) {
+            found.extend(prompt.findings.into_iter().map(std::borrow::Cow::into_owned));
+        }
+    }
+    found
+}

@@ -1,0 +1,86 @@
+//! A prompt for the eye: its layers in colour, and what became of every section.
+
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
+
+use promptd::prompt::{Outcome, Prompt, Section, Size};
+
+const BOLD: &str = "\u{1b}[1m";
+const DIM: &str = "\u{1b}[2m";
+const YELLOW: &str = "\u{1b}[33m";
+const CYAN: &str = "\u{1b}[36m";
+const RESET: &str = "\u{1b}[0m";
+
+/// Writes every message with a heading and, above its text, a line of sizes for each of its sections.
+pub(super) fn layers(out: &mut impl Write, prompt: &Prompt<'_>) -> io::Result<()> {
+    for (index, message) in prompt.messages.iter().enumerate() {
+        let name = if message.name.is_empty() { "conversation" } else { message.name };
+        let ephemeral = if message.ephemeral { ", ephemeral" } else { "" };
+        writeln!(
+            out,
+            "{BOLD}{CYAN}━━ {name}{RESET} {DIM}{}{ephemeral}, {}{RESET}",
+            message.role.as_str(),
+            size(message.size)
+        )?;
+        let stands_here = |section: &Section| section.place.as_ref().is_some_and(|(at, _)| *at as usize == index);
+        for section in prompt.sections.iter().filter(|section| stands_here(section)) {
+            writeln!(out, "{}", line(section))?;
+        }
+        writeln!(out, "\n{}\n", printable(&message.content))?;
+    }
+    for section in prompt.sections.iter().filter(|section| section.outcome == Outcome::Dropped) {
+        writeln!(out, "{}", line(section))?;
+    }
+    writeln!(
+        out,
+        "{DIM}{} messages, {}, digest {}{RESET}",
+        prompt.messages.len(),
+        size(prompt.size),
+        prompt.digest.to_hex()
+    )
+}
+
+fn line(section: &Section) -> String {
+    let colour = if section.outcome.is_loss() { YELLOW } else { DIM };
+    let mut line = format!("{colour}   {}: {}", section.id, size(section.included));
+    if section.outcome.is_loss() {
+        let _ = write!(line, " of {}; {}", size(section.original), section.reason);
+    }
+    line + RESET
+}
+
+/// What became of every section, one a line: outcome, size, id, source and reason.
+pub(super) fn sections(prompt: &Prompt<'_>) -> String {
+    let width = prompt.sections.iter().map(|section| section.id.len()).max().unwrap_or_default();
+    let mut out = String::new();
+    for section in &prompt.sections {
+        let outcome = match section.outcome {
+            Outcome::Included => "included",
+            Outcome::Truncated => "truncated",
+            Outcome::Omitted => "omitted",
+            Outcome::Dropped => "dropped",
+        };
+        let sizes = if section.outcome.is_loss() {
+            format!("{} of {}", size(section.included), size(section.original))
+        } else {
+            size(section.included)
+        };
+        let source = section.source.as_ref().map(|source| format!("  from {}", source.path)).unwrap_or_default();
+        let reason = if section.reason.is_empty() { String::new() } else { format!("  {}", section.reason) };
+        let _ = writeln!(out, "{outcome:9}  {:width$}  {sizes}{source}{reason}", section.id);
+    }
+    let _ =
+        writeln!(out, "{} messages, {}, digest {}", prompt.messages.len(), size(prompt.size), prompt.digest.to_hex());
+    out
+}
+
+fn size(size: Size) -> String {
+    format!("{} chars, {} bytes", size.chars, size.bytes)
+}
+
+/// A terminal acts on control characters; a piped prompt has them as they are.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
+}

@@ -1,0 +1,132 @@
+//! The config that a command runs with: a file, flags and the environment, checked.
+
+use std::{
+    fs,
+    io::IsTerminal as _,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use promptd::{
+    config::{self, Base, Config, Overrides, SingleWorkspace},
+    finding::{Counts, Finding, Place, Reported, human},
+    yaml::MAX_YAML_BYTES,
+};
+
+use super::Failure;
+
+/// Where the config is looked for when nothing is said.
+const DEFAULT_CONFIG: &str = "config/promptd.yaml";
+
+/// Which config file a command takes.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct ConfigFile {
+    /// The config file; without it `config/promptd.yaml`, if it is there.
+    #[arg(long = "config", value_name = "FILE", env = "PROMPTD_CONFIG", hide_env_values = true)]
+    pub(super) path: Option<PathBuf>,
+}
+
+/// A config and the file it came from.
+pub(super) struct Loaded {
+    pub(super) config: Config,
+    /// The file; `None`: defaults and flags alone.
+    pub(super) file: Option<PathBuf>,
+}
+
+/// Reads the config. `optional`: without `--config`, a missing `config/promptd.yaml` means defaults.
+pub(super) fn load(file: &ConfigFile, overrides: &Overrides, optional: bool) -> Result<Loaded, Failure> {
+    let (path, text) = match &file.path {
+        Some(path) => (Some(path.clone()), read(path)?),
+        None if Path::new(DEFAULT_CONFIG).is_file() => {
+            let path = PathBuf::from(DEFAULT_CONFIG);
+            (Some(path.clone()), read(&path)?)
+        }
+        None if optional => (None, String::new()),
+        None => {
+            return Err(Failure::run(format!(
+                "nothing to serve: there is no {DEFAULT_CONFIG} in this folder\n  give --workspaces DIR, --workspace \
+                 DIR or --config FILE, or start with `promptd init DIR`"
+            )));
+        }
+    };
+    let config = parse(path.as_deref(), &text, overrides)?;
+    Ok(Loaded { config, file: path })
+}
+
+/// Checks a config's text; the failure is a report of every fault.
+pub(super) fn parse(path: Option<&Path>, text: &str, overrides: &Overrides) -> Result<Config, Failure> {
+    let name = path.map_or_else(|| "the arguments".to_owned(), |path| path.display().to_string());
+    let folder = match path.and_then(Path::parent) {
+        Some(parent) => absolute(parent)?,
+        // Defaults that are relative, such as `profiles`, are relative to a config file's folder.
+        None => absolute(Path::new("config"))?,
+    };
+    Config::read(text, &name, &folder, overrides).map_err(|findings| Failure::input(report(&findings, &name, text)))
+}
+
+/// The current folder, from which paths in arguments start.
+pub(super) fn current_folder() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|e| Failure::run(format!("the current folder cannot be read: {e}")))
+}
+
+/// A workspace as an argument names it: `DIR` or `ID=DIR`.
+pub(super) fn workspace(text: &str) -> Result<SingleWorkspace, Failure> {
+    let folder = current_folder()?;
+    SingleWorkspace::parse(text, &Base { folder: &folder, home: None })
+        .map_err(|wanted| Failure::run(format!("`{text}` is no workspace: it needs {wanted}")))
+}
+
+/// The absolute path of a folder given as an argument.
+pub(super) fn folder(path: &Path) -> Result<PathBuf, Failure> {
+    let current = current_folder()?;
+    let text = path.to_str().ok_or_else(|| Failure::run(format!("{} is not UTF-8", path.display())))?;
+    Base { folder: &current, home: None }
+        .path(text)
+        .map_err(|wanted| Failure::run(format!("`{text}` must be {wanted}")))
+}
+
+/// An address, for clap.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    config::address(text).map_err(|wanted| format!("must be {wanted}"))
+}
+
+fn absolute(folder: &Path) -> Result<PathBuf, Failure> {
+    // Links are resolved here, so that `..` in a config means the folder that holds the config's folder.
+    let current = current_folder()?;
+    let path = current.join(folder);
+    Ok(fs::canonicalize(&path).unwrap_or(path))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let told = |why: String| Failure::run(format!("the config {} cannot be read: {why}", path.display()));
+    let size = fs::metadata(path).map_err(|e| told(e.to_string()))?;
+    if !size.is_file() {
+        return Err(told("it is not a regular file".to_owned()));
+    }
+    if size.len() > MAX_YAML_BYTES as u64 {
+        return Err(told(format!("it is larger than {MAX_YAML_BYTES} bytes")));
+    }
+    let bytes = fs::read(path).map_err(|e| told(e.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| told("it is not UTF-8".to_owned()))
+}
+
+/// A report with excerpts for standard error.
+pub(super) fn report_files(reported: &[Reported]) -> String {
+    let counts = human::summary(Counts::of(reported.iter().map(|one| &one.finding)));
+    format!("{}{counts}", human::render(reported, std::io::stderr().is_terminal()))
+}
+
+fn report(findings: &[Finding], name: &str, text: &str) -> String {
+    let source: Arc<str> = text.into();
+    let reported: Vec<_> = findings
+        .iter()
+        .map(|finding| Reported {
+            finding: finding.clone(),
+            subject: name.to_owned(),
+            file: matches!(finding.place, Place::File { .. }).then(|| name.to_owned()),
+            source: Some(Arc::clone(&source)),
+        })
+        .collect();
+    format!("{} in {name}", report_files(&reported))
+}

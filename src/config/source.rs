@@ -1,0 +1,33 @@
+//! The part of the config that the source runs on.
+
+use super::Config;
+use crate::source;
+
+impl Config {
+    /// What the source runs on.
+    #[must_use]
+    pub fn source(&self) -> source::Options {
+        source::Options {
+            roots: self.workspaces.root.iter().cloned().collect(),
+            workspaces: self.workspaces.single.iter().map(|one| (one.id.clone(), one.folder.clone())).collect(),
+            shared_skills: self.shared_skills.clone(),
+            allowed_link_targets: self.allowed_link_targets.clone(),
+            profiles: Some(self.profiles.clone()),
+            settings: self.settings.clone(),
+            watch: self.watch.mode.into(),
+            poll_interval: self.watch.poll_interval,
+            sweep_interval: self.watch.sweep_interval,
+            ..source::Options::default()
+        }
+    }
+}
+
+impl From<super::WatchMode> for source::Watch {
+    fn from(mode: super::WatchMode) -> Self {
+        match mode {
+            super::WatchMode::Auto => Self::Auto,
+            super::WatchMode::Events => Self::Events,
+            super::WatchMode::Poll => Self::Poll,
+        }
+    }
+}

@@ -1,5 +1,6 @@
 """What answers and errors must hold, whichever client asked."""
 
+import hashlib
 import re
 
 from google.protobuf import json_format
@@ -23,6 +24,12 @@ def outcomes(prompt):
     return {section.id: pb.Outcome.Name(section.outcome) for section in prompt.sections}
 
 
+def digest(message):
+    """A message's digest, by the bytes that docs/rules.md names."""
+    role = pb.Role.Name(message.role).removeprefix("ROLE_").lower()
+    return hashlib.sha256(f"{role}\n{message.name}\n{message.content}".encode()).hexdigest()
+
+
 def check_full(prompt):
     """All five layers, each section in order, every byte of every message accounted for."""
     assert [m.name for m in prompt.messages] == CASES["messages"]
@@ -43,6 +50,9 @@ def check_full(prompt):
             assert section.byte_end - section.byte_start == section.included_size.bytes
             end = section.byte_end
         assert end == len(content)
+        assert message.digest == digest(message)
+    whole_digest = hashlib.sha256(b"".join(bytes.fromhex(m.digest) for m in prompt.messages))
+    assert prompt.digest == whole_digest.hexdigest()
     assert prompt.size.bytes == sum(len(m.content.encode()) for m in prompt.messages)
 
 

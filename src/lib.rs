@@ -15,6 +15,7 @@ pub mod id;
 pub mod profile;
 pub mod prompt;
 pub mod proto;
+pub mod render;
 pub mod reply;
 pub mod request;
 pub mod settings;

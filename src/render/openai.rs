@@ -1,0 +1,130 @@
+//! `OpenAI`: Chat Completions and Responses.
+
+use serde_json::{Map, Value, json};
+
+use super::{BLANK_LINE, tool_call_id, tool_calls};
+use crate::prompt::{Message, Prompt, Role};
+
+/// The most characters of a speaker's name that Chat Completions takes.
+const MAX_NAME_CHARS: usize = 64;
+
+/// `messages`. System messages have the role `system`, which every model and every compatible server takes; newer
+/// models read it as `developer`.
+pub(super) fn chat(prompt: &Prompt<'_>) -> Value {
+    json!({ "messages": prompt.messages.iter().map(chat_message).collect::<Vec<_>>() })
+}
+
+fn chat_message(message: &Message<'_>) -> Value {
+    let mut out = Map::new();
+    out.insert("role".into(), message.role.as_str().into());
+    if let Some(name) = speaker(message) {
+        out.insert("name".into(), name.into());
+    }
+    if let Some(id) = tool_call_id(message) {
+        out.insert("tool_call_id".into(), id.into());
+    }
+    let calls = tool_calls(message);
+    let content = if message.content.is_empty() && !calls.is_empty() { Value::Null } else { json!(message.content) };
+    out.insert("content".into(), content);
+    if !calls.is_empty() {
+        let call = |call: &crate::prompt::ToolCall| {
+            json!({
+                "id": call.id,
+                "type": "function",
+                "function": { "name": call.name, "arguments": call.arguments_json },
+            })
+        };
+        out.insert("tool_calls".into(), calls.iter().map(call).collect());
+    }
+    Value::Object(out)
+}
+
+/// Who spoke, where the API would take the name: it refuses a whole request for one space in it.
+fn speaker<'a>(message: &Message<'a>) -> Option<&'a str> {
+    let name = message.spoken?.original.name.as_str();
+    let fits = (1..=MAX_NAME_CHARS).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+        && matches!(message.role, Role::User | Role::Assistant);
+    fits.then_some(name)
+}
+
+/// `instructions`, the system messages that come first, and `input`, everything else. Speakers' names have no place
+/// there.
+pub(super) fn responses(prompt: &Prompt<'_>) -> Value {
+    let front = prompt.messages.iter().take_while(|message| message.role == Role::System).count();
+    let (first, rest) = prompt.messages.split_at(front);
+    let mut out = Map::new();
+    if !first.is_empty() {
+        let texts: Vec<&str> = first.iter().map(|message| message.content.as_ref()).collect();
+        out.insert("instructions".into(), texts.join(BLANK_LINE).into());
+    }
+    out.insert("input".into(), rest.iter().flat_map(input_items).collect());
+    Value::Object(out)
+}
+
+fn input_items(message: &Message<'_>) -> Vec<Value> {
+    if let Some(id) = tool_call_id(message) {
+        return vec![json!({ "type": "function_call_output", "call_id": id, "output": message.content })];
+    }
+    let calls = tool_calls(message);
+    let mut items = Vec::with_capacity(1 + calls.len());
+    if !message.content.is_empty() || calls.is_empty() {
+        items.push(json!({ "type": "message", "role": message.role.as_str(), "content": message.content }));
+    }
+    for call in calls {
+        items.push(json!({
+            "type": "function_call",
+            "call_id": call.id,
+            "name": call.name,
+            "arguments": call.arguments_json,
+        }));
+    }
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::sample, *};
+
+    #[test]
+    fn chat_keeps_roles_names_and_tools() {
+        sample::with_prompt(|prompt| {
+            let call = json!({"id": "c1", "type": "function", "function": {"name": "tide", "arguments": "{\"port\":\"Kiel\"}"}});
+            assert_eq!(
+                chat(prompt),
+                json!({"messages": [
+                    {"role": "system", "content": "SKELETON"},
+                    {"role": "system", "content": "FACTS"},
+                    {"role": "system", "content": "CONTEXT"},
+                    {"role": "user", "name": "Dana", "content": "When is high tide?"},
+                    {"role": "assistant", "content": null, "tool_calls": [call]},
+                    {"role": "tool", "tool_call_id": "c1", "content": "14:05"},
+                    {"role": "assistant", "content": "At 14:05."},
+                    {"role": "user", "content": "Thanks, \"界\"\n"},
+                    {"role": "system", "content": "EPHEMERAL"},
+                ]})
+            );
+        });
+    }
+
+    #[test]
+    fn responses_puts_the_front_into_instructions() {
+        sample::with_prompt(|prompt| {
+            assert_eq!(
+                responses(prompt),
+                json!({
+                    "instructions": "SKELETON\n\nFACTS\n\nCONTEXT",
+                    "input": [
+                        {"type": "message", "role": "user", "content": "When is high tide?"},
+                        {"type": "function_call", "call_id": "c1", "name": "tide", "arguments": "{\"port\":\"Kiel\"}"},
+                        {"type": "function_call_output", "call_id": "c1", "output": "14:05"},
+                        {"type": "message", "role": "assistant", "content": "At 14:05."},
+                        {"type": "message", "role": "user", "content": "Thanks, \"界\"\n"},
+                        {"type": "message", "role": "system", "content": "EPHEMERAL"},
+                    ],
+                })
+            );
+        });
+        assert_eq!(responses(&sample::prompt(Vec::new())), json!({"input": []}));
+    }
+}

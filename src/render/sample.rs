@@ -1,0 +1,66 @@
+//! A prompt for the tests of every format.
+
+use std::borrow::Cow;
+
+use crate::prompt::{CachePlan, Carried, Digest, Message, Prompt, Role, Size, Spoken, Stability, ToolCall};
+
+pub(super) fn message(role: Role, content: &str) -> Message<'_> {
+    Message {
+        role,
+        name: "own",
+        content: Cow::Borrowed(content),
+        ephemeral: false,
+        digest: Digest::default(),
+        size: Size::default(),
+        stability: Stability::Stable,
+        spoken: None,
+    }
+}
+
+pub(super) fn spoken(role: Role, content: &str) -> Spoken {
+    Spoken {
+        role,
+        content: content.into(),
+        tool_call_id: String::new(),
+        name: String::new(),
+        time: None,
+        tool_calls: Vec::new(),
+        id: String::new(),
+    }
+}
+
+pub(super) fn carried(original: &Spoken) -> Message<'_> {
+    let spoken = Some(Carried { index: 0, original, unchanged: true });
+    Message { name: "", spoken, stability: Stability::Volatile, ..message(original.role, &original.content) }
+}
+
+pub(super) fn prompt(messages: Vec<Message<'_>>) -> Prompt<'_> {
+    Prompt {
+        messages,
+        sections: Vec::new(),
+        findings: Vec::new(),
+        digest: Digest::default(),
+        size: Size::default(),
+        cache_plan: CachePlan::default(),
+    }
+}
+
+/// Four system messages, one of them after a conversation that calls a tool.
+pub(super) fn with_prompt(test: impl FnOnce(&Prompt<'_>)) {
+    let call = ToolCall { id: "c1".into(), name: "tide".into(), arguments_json: r#"{"port":"Kiel"}"#.into() };
+    let conversation = [
+        Spoken { name: "Dana".into(), ..spoken(Role::User, "When is high tide?") },
+        Spoken { tool_calls: vec![call], ..spoken(Role::Assistant, "") },
+        Spoken { tool_call_id: "c1".into(), ..spoken(Role::Tool, "14:05") },
+        spoken(Role::Assistant, "At 14:05."),
+        Spoken { name: "Dana O'Neil".into(), ..spoken(Role::User, "Thanks, \"界\"\n") },
+    ];
+    let mut messages = vec![
+        message(Role::System, "SKELETON"),
+        Message { stability: Stability::Volatile, ..message(Role::System, "FACTS") },
+        message(Role::System, "CONTEXT"),
+    ];
+    messages.extend(conversation.iter().map(carried));
+    messages.push(Message { stability: Stability::Volatile, ephemeral: true, ..message(Role::System, "EPHEMERAL") });
+    test(&prompt(messages));
+}

@@ -1,0 +1,31 @@
+//! Plain text.
+
+use super::BLANK_LINE;
+use crate::prompt::{Message, Prompt, Role};
+
+/// All system messages, joined by a blank line. A prompt without one, such as a heartbeat that is a user message,
+/// gives the profile's own messages instead; those of the conversation are never text.
+pub(super) fn render(prompt: &Prompt<'_>) -> String {
+    let is_system = |message: &&Message<'_>| message.role == Role::System;
+    let has_system = prompt.messages.iter().any(|message| message.role == Role::System);
+    let own = |message: &&Message<'_>| if has_system { is_system(message) } else { message.spoken.is_none() };
+    let texts: Vec<&str> = prompt.messages.iter().filter(own).map(|message| message.content.as_ref()).collect();
+    texts.join(BLANK_LINE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::sample, *};
+
+    #[test]
+    fn system_messages_alone() {
+        sample::with_prompt(|prompt| assert_eq!(render(prompt), "SKELETON\n\nFACTS\n\nCONTEXT\n\nEPHEMERAL"));
+    }
+
+    #[test]
+    fn a_prompt_without_system_messages_gives_its_own() {
+        let own = sample::message(Role::User, "[HEARTBEAT]\n");
+        assert_eq!(render(&sample::prompt(vec![own])), "[HEARTBEAT]\n");
+        assert_eq!(render(&sample::prompt(Vec::new())), "");
+    }
+}

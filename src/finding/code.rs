@@ -111,6 +111,8 @@ codes! {
     ValueSanitized = "VALUE_SANITIZED", Warning, "Send the value without line breaks and hidden characters.";
     /// A message of the conversation was cut or left out by a limit.
     ConversationTruncated = "CONVERSATION_TRUNCATED", Warning, "Send less, or raise the profile's limit.";
+    /// Tool messages without their call, or calls without their results, were left out.
+    ConversationUnpaired = "CONVERSATION_UNPAIRED", Info, "Send a call together with all of its results.";
     /// A section was cut or left out by its budget.
     BudgetExceeded = "BUDGET_EXCEEDED", Warning, "Send less, or raise the profile's budget.";
     /// More findings than a response carries.
@@ -119,6 +121,9 @@ codes! {
     // -- profiles
     /// A profile cannot be used.
     ProfileInvalid = "PROFILE_INVALID", Error, "Mend the profile; the last good version stays in use until then.";
+
+    /// A template of the profile failed on the values of this turn.
+    TemplateFailed = "TEMPLATE_FAILED", Error, "Mend the template, or the value that it does not expect.";
 
     // -- replies
     /// An action tag in a reply is malformed and stays in the text.

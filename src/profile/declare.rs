@@ -35,25 +35,25 @@ fn input(name: &Spot<String>, node: &Node, faults: &mut Vec<Placed>) -> Input {
         }
         _ => None,
     };
-    let field = field(&name.value, node, path, &found);
+    let field = field(&name.value, node, &path, &found);
     faults.extend(found.into_vec().into_iter().map(|fault| Placed::of(fault, &name.file)));
     Input { field, default_from }
 }
 
 /// A declaration: a type's name alone, or a mapping with `type`.
-fn field(name: &str, node: &Node, path: String, faults: &Faults) -> Field {
+fn field(name: &str, node: &Node, path: &str, faults: &Faults) -> Field {
     let mut declared =
         Field { name: name.to_owned(), ty: Type::Any, required: false, default: None, description: String::new() };
     if let Value::Scalar(scalar) = &node.value {
         declared.ty = named(&scalar.text, node, faults);
         return declared;
     }
-    let mut fields = Fields::at_path(node, path.clone(), faults);
+    let mut fields = Fields::at_path(node, path.to_owned(), faults);
     let ty_node = fields.node("type");
     let ty = fields.text("type");
     declared.ty = match (ty, ty_node) {
-        (Some("list"), _) => Type::List(Box::new(element(fields.node("of"), &path, faults))),
-        (Some("object"), Some(at)) => match element(fields.node("of"), &path, faults) {
+        (Some("list"), _) => Type::List(Box::new(element(fields.node("of"), path, faults))),
+        (Some("object"), Some(at)) => match element(fields.node("of"), path, faults) {
             Type::Any => {
                 faults.add(Code::InvalidValue, at.at, format!("`{path}` needs its fields under `of`"));
                 Type::Any
@@ -67,9 +67,9 @@ fn field(name: &str, node: &Node, path: String, faults: &Faults) -> Field {
         }
     };
     declared.required = fields.bool("required").unwrap_or(false);
-    declared.description = fields.text("description").unwrap_or_default().to_owned();
+    fields.text("description").unwrap_or_default().clone_into(&mut declared.description);
     if fields.has("default") {
-        declared.default = Some(default_of(fields.node("default"), &declared.ty, &path, faults));
+        declared.default = Some(default_of(fields.node("default"), &declared.ty, path, faults));
     }
     let _ = fields.text("default_from");
     fields.finish();
@@ -94,10 +94,10 @@ fn element(node: Option<&Node>, path: &str, faults: &Faults) -> Type {
             if pairs.iter().all(|pair| pair.key != "type" || !matches!(pair.value.value, Value::Scalar(_))) =>
         {
             let fields =
-                pairs.iter().map(|pair| field(&pair.key, &pair.value, format!("{path}.of.{}", pair.key), faults));
+                pairs.iter().map(|pair| field(&pair.key, &pair.value, &format!("{path}.of.{}", pair.key), faults));
             Type::Object(fields.collect())
         }
-        _ => field("", node, format!("{path}.of"), faults).ty,
+        _ => field("", node, &format!("{path}.of"), faults).ty,
     }
 }
 

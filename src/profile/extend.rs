@@ -47,7 +47,7 @@ pub fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<Placed>) -> Ra
                 messages.insert(index, extend_message(message, old, faults));
             }
             None if message.remove => {
-                faults.push(message.name.fault(Code::InvalidValue, "removes a message that is not there"))
+                faults.push(message.name.fault(Code::InvalidValue, "removes a message that is not there"));
             }
             None => messages.push(message),
         }

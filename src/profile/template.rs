@@ -195,10 +195,10 @@ impl Templates {
 
     /// Appends the rendered text to `out`. The error is for the profile's author.
     pub fn render(&self, template: &Template, scope: &dyn Scope, out: &mut String) -> Result<(), String> {
-        if let Some(steps) = &template.steps {
-            if run(steps, scope, out) {
-                return Ok(());
-            }
+        if let Some(steps) = &template.steps
+            && run(steps, scope, out)
+        {
+            return Ok(());
         }
         out.push_str(&self.render_jinja(template, scope)?);
         Ok(())
@@ -218,10 +218,10 @@ impl Templates {
 
     /// Whether a condition holds.
     pub fn holds(&self, condition: &Template, scope: &dyn Scope) -> Result<bool, String> {
-        if let Some([Step::Value { name, field, .. }]) = condition.steps.as_deref() {
-            if let Some(text) = scope.text(name, field) {
-                return Ok(!text.is_empty());
-            }
+        if let Some([Step::Value { name, field, .. }]) = condition.steps.as_deref()
+            && let Some(text) = scope.text(name, field)
+        {
+            return Ok(!text.is_empty());
         }
         self.evaluate(condition, scope).map(|value| value.is_true())
     }

@@ -1,23 +1,32 @@
 //! Assembly: a pure function of snapshot, profile and turn.
+//!
+//! [`assemble`](fn@assemble) goes through the profile's messages; [`section`] renders one section, a file a kind;
+//! [`prepared`] keeps what depends on the snapshot alone, so that it is rendered once a revision; every text that
+//! comes out has a report and, where something was lost, a finding.
 
 mod answer;
+mod assemble;
+mod budget;
+mod conversation;
+mod digest;
 mod error;
+mod inputs;
 mod labels;
+mod lock;
+mod piece;
 mod prepared;
+mod scope;
+mod section;
 mod turn;
 
 pub use answer::{CachePlan, Carried, Digest, Message, Outcome, Prompt, Section, Size, Source, Stability};
+pub use assemble::assemble;
 pub use error::TurnError;
+pub use inputs::check as check_inputs;
 pub use labels::RUNTIME_LABELS;
 pub use prepared::Prepared;
 pub use turn::{
     Agent, Channel, Conversation, ResponseFormat, Role, Segment, Snippet, Spoken, Stage, ToolCall, Turn, User,
 };
 
-use crate::{profile::Profile, workspace::Snapshot};
-
-/// Assembles the prompt for one turn.
-pub fn assemble<'a>(snapshot: &'a Snapshot, profile: &'a Profile, turn: &'a Turn) -> Result<Prompt<'a>, TurnError> {
-    let _ = (snapshot, profile, turn);
-    Err(TurnError::Invalid { field: "turn".into(), message: "not yet".into() })
-}
+use crate::profile::Deps;

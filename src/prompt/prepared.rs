@@ -1,5 +1,91 @@
 //! What all prompts of one revision share, rendered once.
 
-/// The parts of every profile that depend on the snapshot alone.
+use std::{borrow::Cow, sync::OnceLock};
+
+use jiff::Timestamp;
+use minijinja::Value;
+
+use super::{
+    Digest, Section, Size, Stability, Turn,
+    assemble::{Draft, build},
+    budget::Budgets,
+    inputs,
+    piece::Rendered,
+    scope::TurnScope,
+    section,
+};
+use crate::{
+    finding::Finding,
+    profile::{Part, Profile},
+    workspace::Snapshot,
+};
+
+/// The parts of every profile that depend on the snapshot alone, by the profile's place in its set. Each is filled at
+/// its first use; reads take no lock.
 #[derive(Debug, Default)]
-pub struct Prepared {}
+pub struct Prepared(OnceLock<Box<[OnceLock<PreparedProfile>]>>);
+
+/// A profile over a snapshot, for a turn that sets nothing.
+#[derive(Debug)]
+pub struct PreparedProfile {
+    /// The inputs' values; empty where a required one is missing.
+    pub inputs: Vec<Value>,
+    /// By part and section.
+    pub sections: Vec<Vec<Rendered>>,
+    /// By part; `None`: the conversation.
+    pub messages: Vec<Option<PreparedMessage>>,
+}
+
+/// A message that no turn changes, as long as it sets none of what the message depends on.
+#[derive(Debug)]
+pub struct PreparedMessage {
+    /// Its text; empty: no message.
+    pub content: String,
+    /// Its digest.
+    pub digest: Digest,
+    /// Its size.
+    pub size: Size,
+    /// The least stable of its sections.
+    pub stability: Stability,
+    /// The reports of its sections, for a message that stands at `index`.
+    pub sections: Vec<Section>,
+    /// The index in those reports.
+    pub index: u32,
+    /// What there is to tell.
+    pub findings: Vec<Finding>,
+}
+
+impl Prepared {
+    /// The profile's part, rendered now if nobody did before.
+    pub fn get(&self, snapshot: &Snapshot, profile: &Profile) -> Option<&PreparedProfile> {
+        let all = self.0.get_or_init(|| snapshot.profiles.iter().map(|_| OnceLock::new()).collect());
+        let index = snapshot.profiles.position(profile.name.as_str())?;
+        Some(all.get(index)?.get_or_init(|| prepare(snapshot, profile)))
+    }
+}
+
+fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
+    let turn = Turn::at(Timestamp::UNIX_EPOCH);
+    let inputs = inputs::resolve(profile, snapshot, &turn.inputs).unwrap_or_default();
+    let scope = TurnScope::new(snapshot, profile, &turn, Cow::Borrowed(&inputs), &mut Vec::new());
+    let mut budgets = Budgets::new(profile, &inputs);
+    let mut sections = Vec::new();
+    let mut messages = Vec::new();
+    let mut index = 0;
+    for part in &profile.parts {
+        let Part::Message(spec) = part else {
+            sections.push(Vec::new());
+            messages.push(None);
+            continue;
+        };
+        let rendered: Vec<Rendered> =
+            spec.sections.iter().map(|section| section::render(section, &scope, &mut budgets)).collect();
+        let Draft { content, sections: reports, size, stability, digest } =
+            build(spec, rendered.iter().map(|rendered| rendered.pieces.as_slice()), index);
+        let findings = rendered.iter().flat_map(|rendered| rendered.findings.iter().cloned()).collect();
+        messages.push(Some(PreparedMessage { digest, size, stability, sections: reports, index, findings, content }));
+        index += u32::from(!messages.last().is_some_and(|m| m.as_ref().is_some_and(|m| m.content.is_empty())));
+        sections.push(rendered);
+    }
+    PreparedProfile { inputs, sections, messages }
+}

@@ -139,6 +139,11 @@ pub fn load_once(
     subject::load_once(id, path, options, profiles)
 }
 
+/// A folder of files as loading sees it: what [`load_once`] reads from, under a root of the caller's choice.
+pub fn open_tree(path: &Path) -> Result<impl crate::workspace::Tree + use<>, crate::workspace::ReadError> {
+    tree::RealTree::open(path, &[]).map_err(|(error, _)| error)
+}
+
 /// The profiles at the start: those built in, and those of the operator's folder.
 pub fn first_profiles(options: &Options) -> Result<ProfileSet, Vec<Finding>> {
     profiles::load_first(options)

@@ -126,6 +126,7 @@ impl<'n, 'f> Fields<'n, 'f> {
     }
 
     /// A nested mapping; an absent one is empty, so that its defaults apply.
+    #[must_use]
     pub fn fields(&mut self, key: &'static str) -> Fields<'n, 'f> {
         let path = self.name(key);
         match self.node(key) {

@@ -198,7 +198,7 @@ mod tests {
         let mut bomb = String::from("a: &a [x,x,x,x,x,x,x,x,x,x]\n");
         for (from, to) in ('a'..'i').zip('b'..='i') {
             let aliases = vec![format!("*{from}"); 10].join(",");
-            bomb.push_str(&format!("{to}: &{to} [{aliases}]\n"));
+            bomb += &format!("{to}: &{to} [{aliases}]\n");
         }
         assert!(faults(&bomb)[0].2.contains("more than"));
         assert!(faults(&"[".repeat(200))[0].2.contains("deeper"));

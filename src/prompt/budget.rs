@@ -1,0 +1,70 @@
+//! Limits that sections share: what is left of each as a prompt is assembled.
+
+use minijinja::Value;
+
+use crate::{
+    profile::{Amount, Profile, Unit},
+    text::measure,
+    tokens::Encoding,
+};
+
+/// What is left of every budget of a profile.
+#[derive(Debug, Clone, Default)]
+pub struct Budgets(Vec<Left>);
+
+#[derive(Debug, Clone, Copy)]
+struct Left {
+    rest: u64,
+    unit: Unit,
+}
+
+impl Budgets {
+    /// All of them, untouched.
+    #[must_use]
+    pub fn new(profile: &Profile, inputs: &[Value]) -> Self {
+        let left = |limit: &Amount, unit| Left { rest: amount(limit, profile, inputs).unwrap_or(u64::MAX), unit };
+        Self(profile.budgets.iter().map(|budget| left(&budget.limit, budget.unit)).collect())
+    }
+
+    /// What is left of one, in its unit.
+    #[must_use]
+    pub fn rest(&self, index: usize) -> u64 {
+        self.0.get(index).map_or(u64::MAX, |left| left.rest)
+    }
+
+    /// How much of one a text takes.
+    #[must_use]
+    pub fn cost(&self, index: usize, text: &str) -> u64 {
+        let cost = match self.0.get(index).map(|left| left.unit) {
+            None | Some(Unit::Chars) => measure::chars(text),
+            Some(Unit::Utf16) => measure::utf16(text),
+            Some(Unit::Bytes) => text.len(),
+            Some(Unit::Tokens) => return Encoding::O200kBase.count(text),
+        };
+        cost as u64
+    }
+
+    /// Takes from one.
+    pub fn take(&mut self, index: usize, cost: u64) {
+        if let Some(left) = self.0.get_mut(index) {
+            left.rest = left.rest.saturating_sub(cost);
+        }
+    }
+
+    /// Ends one: an entry did not fit, and nothing that comes after may take its place.
+    pub fn close(&mut self, index: usize) {
+        self.take(index, u64::MAX);
+    }
+}
+
+/// A number, or its input's value; `None`: the input has none, or a negative one.
+#[must_use]
+pub fn amount(amount: &Amount, profile: &Profile, inputs: &[Value]) -> Option<u64> {
+    match amount {
+        Amount::Fixed(number) => Some(*number),
+        Amount::Input(name) => {
+            let index = profile.inputs.iter().position(|input| input.field.name == *name)?;
+            inputs.get(index)?.as_i64().and_then(|number| u64::try_from(number).ok())
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What a section gives: pieces of text with their reports.
+
+use std::borrow::Cow;
+
+use super::{Outcome, Section, Size, Source, Stability, answer::measure};
+use crate::finding::Finding;
+
+/// A section rendered: one piece, or several for a section of sections.
+#[derive(Debug, Clone, Default)]
+pub struct Rendered {
+    /// In order; a piece without text is reported and nothing more.
+    pub pieces: Vec<Piece>,
+    /// What there is to tell.
+    pub findings: Vec<Finding>,
+}
+
+/// A text and what became of it.
+#[derive(Debug, Clone)]
+pub struct Piece {
+    /// The text; empty: nothing.
+    pub text: String,
+    /// The report, its place still open.
+    pub report: Section,
+}
+
+impl Piece {
+    /// A piece that says all there was to say. Blank text is as good as none.
+    pub fn included(id: impl Into<Cow<'static, str>>, stability: Stability, text: String) -> Self {
+        let size = measure(&text);
+        Self { text, report: report(id, Outcome::Included, "", stability, size, size) }
+    }
+
+    /// A piece that had nothing to say.
+    pub fn omitted(
+        id: impl Into<Cow<'static, str>>,
+        stability: Stability,
+        reason: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        let nothing = Size::default();
+        Self { text: String::new(), report: report(id, Outcome::Omitted, reason, stability, nothing, nothing) }
+    }
+
+    /// A piece that had something to say, and all of it was kept out.
+    pub fn dropped(
+        id: impl Into<Cow<'static, str>>,
+        stability: Stability,
+        reason: impl Into<Cow<'static, str>>,
+        original: Size,
+    ) -> Self {
+        let report = report(id, Outcome::Dropped, reason, stability, original, Size::default());
+        Self { text: String::new(), report }
+    }
+
+    /// The same piece, of which a part was kept out.
+    #[must_use]
+    pub fn truncated(mut self, reason: impl Into<Cow<'static, str>>, original: Size, included: Size) -> Self {
+        self.report.outcome = Outcome::Truncated;
+        self.report.reason = reason.into();
+        self.report.original = original;
+        self.report.included = included;
+        self
+    }
+
+    /// The same piece, made from a file.
+    #[must_use]
+    pub fn made_from(mut self, source: Option<Source>) -> Self {
+        self.report.source = source;
+        self
+    }
+}
+
+fn report(
+    id: impl Into<Cow<'static, str>>,
+    outcome: Outcome,
+    reason: impl Into<Cow<'static, str>>,
+    stability: Stability,
+    original: Size,
+    included: Size,
+) -> Section {
+    Section { id: id.into(), outcome, reason: reason.into(), place: None, source: None, original, included, stability }
+}
+
+impl From<Piece> for Rendered {
+    fn from(piece: Piece) -> Self {
+        Self { pieces: vec![piece], findings: Vec::new() }
+    }
+}

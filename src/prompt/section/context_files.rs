@@ -1,0 +1,106 @@
+//! The workspace's context files under fair limits: five-layer's third layer.
+
+use super::{
+    Rendered, failed,
+    text::{absent, cut_reason, dropped, extent, head_size, original, source, truncated},
+};
+use crate::{
+    profile::{SectionSpec, Template},
+    prompt::{
+        piece::Piece,
+        scope::{Local, Locals, TurnScope},
+    },
+    text::{
+        cut::{Cut, cut},
+        inline::inline,
+        shares::fair_shares,
+    },
+    workspace::Document,
+};
+
+/// Renders the heading and every file that has text. Shares are fair, not first come first served: what small files
+/// leave of the total goes to the large ones.
+pub fn render(
+    spec: &SectionSpec,
+    heading: &Template,
+    entry: &Template,
+    files: &[(String, String)],
+    scope: &TurnScope<'_>,
+) -> Rendered {
+    let snapshot = scope.snapshot;
+    let extra = snapshot.manifest.context.files.iter().map(|file| (&*file.path, &*file.purpose));
+    let all: Vec<(&str, &str)> = files.iter().map(|(path, purpose)| (&**path, &**purpose)).chain(extra).collect();
+    let kept = |path: &str| scope.turn.context_files.is_empty() || scope.turn.context_files.iter().any(|k| k == path);
+    let documents: Vec<Option<&Document>> = all
+        .iter()
+        .map(|(path, _)| snapshot.documents.get(*path).filter(|d| kept(path) && !d.text.is_empty()))
+        .collect();
+    let needs: Vec<usize> =
+        documents.iter().map(|document| document.map_or(0, |d| if d.partial { usize::MAX } else { d.chars })).collect();
+    let limits = &snapshot.manifest.context;
+    let shares = fair_shares(&needs, limits.max_chars_per_file, limits.max_chars_total);
+
+    let mut rendered = Rendered::default();
+    for (((path, purpose), document), share) in all.iter().zip(&documents).zip(shares) {
+        let id = format!("{}/{path}", spec.id);
+        let piece = match document {
+            Some(document) => match file(spec, id, document, purpose, share, entry, scope, &mut rendered) {
+                Ok(piece) => piece,
+                Err(error) => return failed(spec, scope, &error),
+            },
+            None if !kept(path) => Piece::omitted(id, spec.stability, "The turn keeps other context files only."),
+            None if snapshot.documents.contains_key(*path) => {
+                Piece::omitted(id, spec.stability, format!("{path} has only white space."))
+            }
+            None => absent(id, spec.stability, snapshot, path),
+        };
+        rendered.pieces.push(piece);
+    }
+    let head = if rendered.pieces.iter().all(|piece| piece.text.is_empty()) {
+        Piece::omitted(spec.id.clone(), spec.stability, "No context file has text to show.")
+    } else {
+        let mut text = String::new();
+        if let Err(error) = scope.profile.templates.render(heading, scope, &mut text) {
+            return failed(spec, scope, &error);
+        }
+        Piece::included(spec.id.clone(), spec.stability, text)
+    };
+    rendered.pieces.insert(0, head);
+    rendered
+}
+
+#[expect(clippy::too_many_arguments, reason = "one file of the loop above, split off to fit a screen")]
+fn file(
+    spec: &SectionSpec,
+    id: String,
+    document: &Document,
+    purpose: &str,
+    share: usize,
+    entry: &Template,
+    scope: &TurnScope<'_>,
+    rendered: &mut Rendered,
+) -> Result<Piece, String> {
+    let held = cut(&document.text, share, &document.path, extent(document));
+    let contents = match &held {
+        Cut::Whole(text) => text,
+        Cut::Head { text, .. } => text.as_str(),
+        Cut::Dropped => {
+            rendered.findings.push(dropped(document));
+            let reason = format!("Not even the marker of a cut fits into its {share} characters.");
+            return Ok(Piece::dropped(id, spec.stability, reason, original(document)).made_from(Some(source(document))));
+        }
+    };
+    let path = inline(&document.path, usize::MAX).text;
+    let own = [("path", Local::Text(&path)), ("purpose", Local::Text(purpose)), ("text", Local::Text(contents))];
+    let mut text = String::new();
+    scope.profile.templates.render(entry, &Locals { own: &own, outer: scope }, &mut text)?;
+    let mut piece = Piece::included(id, spec.stability, text).made_from(Some(source(document)));
+    piece.report.original = original(document);
+    piece.report.included = piece.report.original;
+    if let Cut::Head { shown, .. } = &held {
+        piece = piece.truncated(cut_reason(document, *shown), original(document), head_size(document, *shown));
+        rendered.findings.push(truncated(document, *shown));
+    }
+    rendered.findings.extend(document.findings.iter().cloned());
+    Ok(piece)
+}

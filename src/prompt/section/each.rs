@@ -1,0 +1,132 @@
+//! Sections that are a template for each of a list.
+
+use minijinja::{Value, value::ValueKind};
+
+use super::{Rendered, failed, omitted};
+use crate::{
+    finding::{Code, Finding, Place},
+    profile::{Each, Scope, SectionSpec},
+    prompt::{
+        answer::measure,
+        budget::Budgets,
+        piece::Piece,
+        scope::{Local, Locals, TurnScope},
+        turn::Snippet,
+    },
+    text::thousands,
+};
+
+/// Renders header, entries and footer. Under a budget only whole entries are taken, in order: the first that does not
+/// fit ends the budget for every section after it too.
+pub fn render(spec: &SectionSpec, each: &Each, scope: &TurnScope<'_>, budgets: &mut Budgets) -> Rendered {
+    match entries(each, scope) {
+        Ok(entries) if entries.is_empty() => omitted(spec),
+        Ok(entries) => fill(spec, each, scope, &entries, budgets).unwrap_or_else(|error| failed(spec, scope, &error)),
+        Err(error) => failed(spec, scope, &error),
+    }
+}
+
+fn fill(
+    spec: &SectionSpec,
+    each: &Each,
+    scope: &TurnScope<'_>,
+    entries: &[String],
+    budgets: &mut Budgets,
+) -> Result<Rendered, String> {
+    let mut header = String::new();
+    let mut footer = String::new();
+    for (template, out) in [(&each.header, &mut header), (&each.footer, &mut footer)] {
+        if let Some(template) = template {
+            scope.profile.templates.render(template, scope, out)?;
+        }
+    }
+    let whole = || join(&header, entries, &each.between, &footer);
+    let Some(budget) = each.budget else {
+        return Ok(Piece::included(spec.id.clone(), spec.stability, whole()).into());
+    };
+
+    let rest = budgets.rest(budget);
+    let mut cost = budgets.cost(budget, &header) + budgets.cost(budget, &footer);
+    let between = budgets.cost(budget, &each.between);
+    let mut fit = 0;
+    for entry in entries {
+        let next = cost + budgets.cost(budget, entry) + if fit == 0 { 0 } else { between };
+        if next > rest {
+            break;
+        }
+        cost = next;
+        fit += 1;
+    }
+    if fit == entries.len() {
+        budgets.take(budget, cost);
+        return Ok(Piece::included(spec.id.clone(), spec.stability, whole()).into());
+    }
+    budgets.close(budget);
+    let name = &scope.profile.budgets[budget].name;
+    let reason = format!("{fit} of {} entries fit into the budget `{name}`.", thousands(entries.len() as u64));
+    let original = measure(&whole());
+    let piece = if fit == 0 {
+        Piece::dropped(spec.id.clone(), spec.stability, reason.clone(), original)
+    } else {
+        let text = join(&header, &entries[..fit], &each.between, &footer);
+        let included = measure(&text);
+        Piece::included(spec.id.clone(), spec.stability, text).truncated(reason.clone(), original, included)
+    };
+    let place = each.list.as_name().map_or(Place::Unplaced, |name| Place::field(format!("turn.inputs.{name}")));
+    let message = format!("section `{}`: {}", spec.id, reason.trim_end_matches('.'));
+    Ok(Rendered { pieces: vec![piece], findings: vec![Finding::new(Code::BudgetExceeded, place, message)] })
+}
+
+fn join(header: &str, entries: &[String], between: &str, footer: &str) -> String {
+    let mut text = String::from(header);
+    for (index, entry) in entries.iter().enumerate() {
+        if index > 0 {
+            text.push_str(between);
+        }
+        text.push_str(entry);
+    }
+    text.push_str(footer);
+    text
+}
+
+/// Every entry's text.
+fn entries(each: &Each, scope: &TurnScope<'_>) -> Result<Vec<String>, String> {
+    let templates = &scope.profile.templates;
+    let render = |names: &dyn Scope| {
+        let mut text = String::new();
+        templates.render(&each.entry, names, &mut text).map(|()| text)
+    };
+    // Snippets can be many and large: they are borrowed, not copied into values.
+    if each.list.as_name() == Some("knowledge") {
+        let entry = |Snippet { content, source, title }: &Snippet| {
+            let own =
+                [("content", Local::Text(content)), ("source", Local::Text(source)), ("title", Local::Text(title))];
+            render(&Locals { own: &own, outer: scope })
+        };
+        return scope.knowledge().map(entry).collect();
+    }
+    let list = templates.evaluate(&each.list, scope)?;
+    let items = list.try_iter().map_err(|e| e.to_string())?;
+    items
+        .enumerate()
+        .map(|(index, item)| {
+            let fields = locals(&item)?;
+            let mut own: Vec<(&str, Local<'_>)> =
+                fields.iter().map(|(name, value)| (name.as_str(), Local::Value(value.clone()))).collect();
+            own.push(("index", Local::Value(Value::from(index + 1))));
+            own.push(("item", Local::Value(item)));
+            render(&Locals { own: &own, outer: scope })
+        })
+        .collect()
+}
+
+fn locals(item: &Value) -> Result<Vec<(String, Value)>, String> {
+    if item.kind() != ValueKind::Map {
+        return Ok(Vec::new());
+    }
+    let field = |key: Value| {
+        let value = item.get_item(&key).map_err(|e| e.to_string())?;
+        Ok((key.as_str().unwrap_or_default().to_owned(), value))
+    };
+    item.try_iter().map_err(|e| e.to_string())?.map(field).collect()
+}

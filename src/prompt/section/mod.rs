@@ -1,0 +1,74 @@
+//! Rendering one section: a file a kind.
+
+mod context_files;
+mod each;
+mod facts;
+mod skills;
+mod text;
+
+use super::{
+    Stability,
+    budget::Budgets,
+    piece::{Piece, Rendered},
+    scope::TurnScope,
+};
+use crate::{
+    finding::{Code, Finding, Place},
+    profile::{Body, Scope, SectionSpec},
+};
+
+/// Renders a section of the profile for a turn.
+pub fn render(spec: &SectionSpec, scope: &TurnScope<'_>, budgets: &mut Budgets) -> Rendered {
+    if !spec.stages.is_empty() && !spec.stages.contains(&scope.turn.stage) {
+        return Piece::omitted(spec.id.clone(), spec.stability, "It is left out of this stage of the turn.").into();
+    }
+    if spec.file.is_some() {
+        return text::from_file(spec, scope);
+    }
+    if let Some(left_out) = gate(spec, scope, scope) {
+        return left_out;
+    }
+    match &spec.body {
+        Body::Text(template) | Body::ActiveSkill(template) | Body::SummaryTree(template) => {
+            text::render(spec, template, scope, scope)
+        }
+        Body::Each(each) => each::render(spec, each, scope, budgets),
+        Body::ContextFiles { heading, entry, files } => context_files::render(spec, heading, entry, files, scope),
+        Body::Skills(template) => skills::render(spec, template, scope),
+        Body::Facts { header, facts } => facts::render(spec, header, facts, scope),
+    }
+}
+
+/// What a section gives whose condition does not hold; `None`: it holds.
+fn gate(spec: &SectionSpec, scope: &TurnScope<'_>, names: &dyn Scope) -> Option<Rendered> {
+    let when = spec.when.as_ref()?;
+    match scope.profile.templates.holds(when, names) {
+        Ok(true) => None,
+        Ok(false) => Some(omitted(spec)),
+        Err(error) => Some(failed(spec, scope, &error)),
+    }
+}
+
+/// A section that has nothing to say.
+fn omitted(spec: &SectionSpec) -> Rendered {
+    let reason = if spec.omitted.is_empty() {
+        format!("Its condition `{}` does not hold.", if spec.gate.is_empty() { "has text" } else { &spec.gate })
+    } else {
+        spec.omitted.clone()
+    };
+    Piece::omitted(spec.id.clone(), spec.stability, reason).into()
+}
+
+/// A section whose template failed on this turn's values.
+fn failed(spec: &SectionSpec, scope: &TurnScope<'_>, error: &str) -> Rendered {
+    let message = format!("the section `{}` of the profile `{}` failed: {error}", spec.id, scope.profile.name);
+    let reason = "Its template failed; a finding says how.";
+    let piece = Piece::dropped(spec.id.clone(), spec.stability, reason, super::Size::default());
+    Rendered { pieces: vec![piece], findings: vec![Finding::new(Code::TemplateFailed, Place::Unplaced, message)] }
+}
+
+/// The stability of a piece of its own kind: `spec`'s.
+fn included(spec: &SectionSpec, text: String) -> Rendered {
+    let stability: Stability = spec.stability;
+    if text.trim().is_empty() { omitted(spec) } else { Piece::included(spec.id.clone(), stability, text).into() }
+}

@@ -1,0 +1,134 @@
+//! The skills block, under its limits.
+
+use std::fmt::Write as _;
+
+use super::{Rendered, failed, gate, included, omitted};
+use crate::{
+    finding::{Code, Finding, Place},
+    profile::{SectionSpec, Template},
+    prompt::{
+        answer::measure,
+        scope::{Local, Locals, TurnScope},
+    },
+    settings::SkillLimits,
+    text::{measure::chars, shorten, thousands, xml},
+    workspace::Skill,
+};
+
+/// The fewest characters that a description is shortened to before skills are left out instead.
+pub const MIN_DESCRIPTION_CHARS: usize = 40;
+
+/// Renders the template over the block of the skills that this turn may see.
+pub fn render(spec: &SectionSpec, template: &Template, scope: &TurnScope<'_>) -> Rendered {
+    let skills: Vec<&Skill> = scope.skills().collect();
+    if skills.is_empty() {
+        return omitted(spec);
+    }
+    if let Some(left_out) = gate(spec, scope, scope) {
+        return left_out;
+    }
+    let limits = &scope.snapshot.settings.skills;
+    let block = Block::fit(&skills, limits);
+    let text = block.write(&skills);
+    let own = [("available_skills", Local::Text(&text))];
+    let mut out = String::new();
+    if let Err(error) = scope.profile.templates.render(template, &Locals { own: &own, outer: scope }, &mut out) {
+        return failed(spec, scope, &error);
+    }
+    let mut rendered = included(spec, out);
+    if let Some(loss) = block.loss(&skills) {
+        let whole = Block { shown: skills.len(), description: usize::MAX }.write(&skills);
+        if let Some(piece) = rendered.pieces.pop() {
+            let mut original = piece.report.original;
+            let (block, whole) = (measure(&text), measure(&whole));
+            original.bytes = original.bytes - block.bytes + whole.bytes;
+            original.chars = original.chars - block.chars + whole.chars;
+            let included = piece.report.included;
+            rendered.pieces.push(piece.truncated(format!("{loss}."), original, included));
+        }
+        rendered.findings.push(Finding::new(Code::SkillsTruncated, Place::Unplaced, loss));
+    }
+    rendered.findings.extend(skills[..block.shown].iter().flat_map(|skill| skill.findings.iter().cloned()));
+    rendered
+}
+
+/// How much of the skills fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Block {
+    /// How many, from the front.
+    shown: usize,
+    /// The most characters of a description.
+    description: usize,
+}
+
+impl Block {
+    /// As many skills as are allowed; over the block's limit, descriptions are shortened evenly, and only then are
+    /// skills left out from the end.
+    fn fit(skills: &[&Skill], limits: &SkillLimits) -> Self {
+        let mut block = Self { shown: skills.len().min(limits.max_shown), description: limits.max_description_chars };
+        let fits = |block: Self| chars(&block.write(skills)) <= limits.max_block_chars;
+        if fits(block) {
+            return block;
+        }
+        let shortest = MIN_DESCRIPTION_CHARS.min(limits.max_description_chars);
+        block.description = largest(shortest, block.description, |description| fits(Self { description, ..block }));
+        if !fits(block) {
+            block.shown = largest(0, block.shown, |shown| fits(Self { shown, ..block }));
+        }
+        block
+    }
+
+    /// The block, with a line that says what is left out.
+    fn write(self, skills: &[&Skill]) -> String {
+        let mut text = String::from("<available_skills>\n");
+        for skill in &skills[..self.shown] {
+            let _ = write!(
+                text,
+                "<skill>\n<name>{}</name>\n<description>{}</description>\n<location>{}</location>\n</skill>\n",
+                xml::escape(&skill.name),
+                xml::escape(&shorten(&skill.description, self.description)),
+                xml::escape(&skill.location),
+            );
+        }
+        text.push_str("</available_skills>");
+        if self.shown < skills.len() {
+            let _ =
+                write!(text, "\n\n{} more skills are not listed here.", thousands((skills.len() - self.shown) as u64));
+        }
+        text
+    }
+
+    /// What was lost, if anything.
+    fn loss(self, skills: &[&Skill]) -> Option<String> {
+        let left_out = skills.len() - self.shown;
+        let shortened =
+            skills[..self.shown].iter().filter(|skill| chars(&skill.description) > self.description).count();
+        let all = skills.len();
+        match (left_out, shortened) {
+            (0, 0) => None,
+            (0, _) => Some(format!(
+                "{shortened} of {all} skill descriptions were shortened to {} characters",
+                self.description
+            )),
+            (_, 0) => Some(format!("{left_out} of {all} skills are not listed")),
+            _ => Some(format!(
+                "{left_out} of {all} skills are not listed, and {shortened} descriptions were shortened to {} characters",
+                self.description
+            )),
+        }
+    }
+}
+
+/// The largest number of `low..=high` for which `fits` holds, given that it holds up to some number; `low` if for none.
+fn largest(low: usize, high: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (low, high);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if fits(middle) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    low
+}

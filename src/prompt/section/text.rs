@@ -1,0 +1,134 @@
+//! Sections that are one template, alone or over a file of the workspace.
+
+use super::{Rendered, failed, gate, included, omitted};
+use crate::{
+    finding::{Code, Finding, Place},
+    profile::{Body, FilePattern, Scope, SectionSpec, Template},
+    prompt::{
+        Size, Source,
+        answer::measure,
+        piece::Piece,
+        scope::{Local, Locals, TurnScope},
+    },
+    text::cut::{Cut, Extent, cut},
+    workspace::{Document, Snapshot},
+};
+
+/// Renders a template.
+pub fn render(spec: &SectionSpec, template: &Template, scope: &TurnScope<'_>, names: &dyn Scope) -> Rendered {
+    let mut text = String::new();
+    match scope.profile.templates.render(template, names, &mut text) {
+        Ok(()) => included(spec, text),
+        Err(error) => failed(spec, scope, &error),
+    }
+}
+
+/// Renders a template over the section's file.
+pub fn from_file(spec: &SectionSpec, scope: &TurnScope<'_>) -> Rendered {
+    let (Some(pattern), Body::Text(template)) = (&spec.file, &spec.body) else { return omitted(spec) };
+    let Some(document) = find(scope.snapshot, pattern) else {
+        return missing(spec, scope.snapshot, &pattern.to_string());
+    };
+    let limit = if spec.cut { scope.snapshot.manifest.context.max_chars_per_file } else { usize::MAX };
+    let held = cut(&document.text, limit, &document.path, extent(document));
+    let text = match &held {
+        Cut::Whole(text) => text,
+        Cut::Head { text, .. } => text.as_str(),
+        Cut::Dropped => "",
+    };
+    let tasks = if document.has_tasks() { "yes" } else { "" };
+    let fields = [("path", &*document.path), ("text", text), ("tasks", tasks)];
+    let own = [("file", Local::Texts(&fields))];
+    let names = Locals { own: &own, outer: scope };
+    if let Some(left_out) = gate(spec, scope, &names) {
+        return left_out;
+    }
+    let source = Some(source(document));
+    if held == Cut::Dropped {
+        let reason = format!("Not even the marker of a cut fits into {limit} characters.");
+        let piece = Piece::dropped(spec.id.clone(), spec.stability, reason, original(document)).made_from(source);
+        return Rendered { pieces: vec![piece], findings: vec![dropped(document)] };
+    }
+    let mut rendered = render(spec, template, scope, &names);
+    if let (Some(piece), false) = (rendered.pieces.pop(), document.text.is_empty()) {
+        let mut piece = piece.made_from(source);
+        if let Cut::Head { shown, .. } = &held {
+            piece = piece.truncated(cut_reason(document, *shown), original(document), head_size(document, *shown));
+            rendered.findings.push(truncated(document, *shown));
+        }
+        rendered.pieces.push(piece);
+        rendered.findings.extend(document.findings.iter().cloned());
+    } else {
+        rendered = omitted(spec);
+    }
+    rendered
+}
+
+fn find<'s>(snapshot: &'s Snapshot, pattern: &FilePattern) -> Option<&'s Document> {
+    match pattern {
+        FilePattern::Path(path) => snapshot.documents.get(path.as_str()),
+        FilePattern::Newest { .. } => {
+            snapshot.documents.values().rev().find(|document| pattern.matches(&document.path))
+        }
+    }
+}
+
+/// A file that is not there: omitted, or dropped where it is there and could not be read.
+pub fn missing(spec: &SectionSpec, snapshot: &Snapshot, path: &str) -> Rendered {
+    absent(spec.id.clone(), spec.stability, snapshot, path).into()
+}
+
+/// The piece for a file that gave no document.
+pub fn absent(id: String, stability: crate::prompt::Stability, snapshot: &Snapshot, path: &str) -> Piece {
+    match snapshot.unusable.get(path) {
+        Some(finding) => {
+            let source = Source { path: path.into(), sha256: "".into() };
+            let reason = format!("{path}: {}.", finding.message);
+            Piece::dropped(id, stability, reason, Size::default()).made_from(Some(source))
+        }
+        None => Piece::omitted(id, stability, format!("The workspace has no {path}.")),
+    }
+}
+
+/// Where a document's text came from.
+pub fn source(document: &Document) -> Source {
+    Source { path: document.path.clone(), sha256: document.sha256.clone() }
+}
+
+/// How long a document is.
+pub fn extent(document: &Document) -> Extent {
+    if document.partial {
+        Extent::Partial { bytes: document.total_bytes }
+    } else {
+        Extent::Whole { chars: document.chars }
+    }
+}
+
+/// The size of a document's contents; of a partly read one, its bytes and the characters that were read.
+pub fn original(document: &Document) -> Size {
+    let bytes = if document.partial { document.total_bytes } else { document.text.len() as u64 };
+    Size { bytes, chars: document.chars as u64, tokens: None }
+}
+
+/// The size of the part of a document that is shown.
+pub fn head_size(document: &Document, shown: usize) -> Size {
+    let head = &document.text[..crate::text::measure::offset(&document.text, shown)];
+    measure(head)
+}
+
+/// Why a document was cut.
+pub fn cut_reason(document: &Document, shown: usize) -> String {
+    crate::text::cut::marker(&document.path, shown, extent(document)).trim_matches(['[', ']']).to_owned() + "."
+}
+
+/// The finding of a cut.
+pub fn truncated(document: &Document, shown: usize) -> Finding {
+    let place = Place::file(&*document.path);
+    Finding::new(Code::ContextFileTruncated, place, cut_reason(document, shown).trim_end_matches('.').to_owned())
+}
+
+/// The finding of a document that was left out whole.
+pub fn dropped(document: &Document) -> Finding {
+    let message = format!("{} was left out: its limit leaves no room even for the marker of a cut", document.path);
+    Finding::new(Code::ContextFileDropped, Place::file(&*document.path), message)
+}

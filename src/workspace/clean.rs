@@ -65,8 +65,7 @@ fn trim_start(mut text: &str) -> &str {
 
 /// The 1-based line that the byte `offset` stands on.
 pub(super) fn line_of(text: &str, offset: usize) -> u32 {
-    let before = text.as_bytes().get(..offset).unwrap_or_default();
-    u32::try_from(before.iter().filter(|b| **b == b'\n').count()).unwrap_or(u32::MAX).saturating_add(1)
+    u32::try_from(text.get(..offset).unwrap_or_default().matches('\n').count()).unwrap_or(u32::MAX).saturating_add(1)
 }
 
 /// The control characters dropped: how many, and the first with its place.
@@ -165,4 +164,75 @@ fn decode_utf16(
         findings.push(Finding::new(Code::InvalidUtf8, Place::file(path), message));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::workspace::testing::codes;
+
+    #[test]
+    fn only_what_must_change_changes() {
+        let cases: [(&[u8], &str, &[&str]); 16] = [
+            (b"plain *text* {{x}} \\n &amp;\n", "plain *text* {{x}} \\n &amp;", &[]),
+            (b"\xef\xbb\xbf# Rules", "# Rules", &["BOM_DROPPED"]),
+            ("a\u{feff}b".as_bytes(), "a\u{feff}b", &[]),
+            (b"a\r\nb\rc\n\r\nd", "a\nb\nc\n\nd", &["LINE_ENDS_CHANGED"]),
+            (b"say \x93hi\x94\nbye", "say \u{fffd}hi\u{fffd}\nbye", &["INVALID_UTF8"]),
+            (b"\xff\xfea\0\n\0b\0", "a\nb", &["UTF16_DECODED"]),
+            (b"\xfe\xff\0a\xd8\x3d\xde\0", "a\u{1f600}", &["UTF16_DECODED"]),
+            (b"\xff\xfea\0b", "a\u{fffd}", &["UTF16_DECODED", "INVALID_UTF8"]),
+            (b"\xff\xfe\0\xd8a\0", "\u{fffd}a", &["UTF16_DECODED", "INVALID_UTF8"]),
+            (b"a\0b\x1b[31m\tc\x7f", "ab[31m\tc", &["CONTROL_CHARACTERS"]),
+            ("a\u{85}b".as_bytes(), "ab", &["CONTROL_CHARACTERS"]),
+            (b"\n \t\n  indented\nend\n\n \n", "  indented\nend", &[]),
+            (b" \n\t\n", "", &[]),
+            (b"", "", &[]),
+            (b"\xf0\x9f\x98", "\u{fffd}", &["INVALID_UTF8"]),
+            ("\n\u{feff}\0\u{feff}\n x".as_bytes(), " x", &["CONTROL_CHARACTERS"]),
+        ];
+        for (bytes, text, told) in cases {
+            let cleaned = clean(bytes, false, "f");
+            assert_eq!((&*cleaned.text, codes(&cleaned.findings).as_slice()), (text, told), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_character_cut_by_the_read_limit_is_no_fault() {
+        for (bytes, text) in [
+            (&b"ab\xf0\x9f\x98"[..], "ab"),
+            (b"ab\xe7\x95", "ab"),
+            (b"\xff\xfea\0b", "a"),
+            (b"\xff\xfea\0\x3d\xd8", "a"),
+        ] {
+            let cleaned = clean(bytes, true, "f");
+            assert_eq!(cleaned.text, text);
+            assert!(!codes(&cleaned.findings).contains(&"INVALID_UTF8"), "{bytes:?}");
+        }
+        assert_eq!(clean(b"ab\xff", true, "f").text, "ab\u{fffd}", "wrong whatever follows");
+    }
+
+    #[test]
+    fn findings_name_the_place_in_the_file() {
+        let place = |bytes: &[u8]| clean(bytes, false, "f").findings[0].place.to_string();
+        assert_eq!(place(b"\r\n\r\rab\xff"), "f:4");
+        assert_eq!(place(b"\n\nab\0c"), "f:3:3");
+        assert_eq!(clean(b"\n\n \nx", false, "f").first_line, 4);
+    }
+
+    proptest! {
+        #[test]
+        fn cleaning_twice_is_cleaning_once(bytes: Vec<u8>, text in "(\u{feff}|\r|\n| |\t|\0|\u{85}|é|x|\u{2028}){0,12}") {
+            for bytes in [bytes, text.into_bytes()] {
+                for partial in [false, true] {
+                    let once = clean(&bytes, partial, "f").text;
+                    let twice = clean(once.as_bytes(), false, "f");
+                    prop_assert_eq!(&twice.text, &once);
+                    prop_assert!(twice.findings.is_empty());
+                }
+            }
+        }
+    }
 }

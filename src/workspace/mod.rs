@@ -13,6 +13,8 @@ mod load;
 mod manifest;
 mod memory;
 mod names;
+#[cfg(test)]
+mod properties;
 mod revision;
 mod risk;
 mod skill;

@@ -28,7 +28,8 @@ fn newest(tree: &dyn Tree, folder: &str, pattern: &FilePattern) -> Option<String
     Some(join(folder, &name))
 }
 
-/// A path below `folder`, which is empty for the root.
-pub(super) fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+/// The path `below` a folder; either may be empty, which is the place itself.
+pub(super) fn join(folder: &str, below: &str) -> String {
+    let slash = if folder.is_empty() || below.is_empty() { "" } else { "/" };
+    format!("{folder}{slash}{below}")
 }

@@ -171,6 +171,8 @@ fn syntax(at: Mark, message: &str) -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     fn faults(text: &str) -> Vec<(u32, u32, String)> {
@@ -198,7 +200,7 @@ mod tests {
         let mut bomb = String::from("a: &a [x,x,x,x,x,x,x,x,x,x]\n");
         for (from, to) in ('a'..'i').zip('b'..='i') {
             let aliases = vec![format!("*{from}"); 10].join(",");
-            bomb += &format!("{to}: &{to} [{aliases}]\n");
+            writeln!(bomb, "{to}: &{to} [{aliases}]").unwrap();
         }
         assert!(faults(&bomb)[0].2.contains("more than"));
         assert!(faults(&"[".repeat(200))[0].2.contains("deeper"));

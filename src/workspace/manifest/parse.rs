@@ -51,7 +51,7 @@ fn decode(mut root: Fields<'_, '_>, id: &Id, profiles: &ProfileSet, reader: &mut
     let manifest = Manifest {
         agent: agent(root.fields("agent"), defaults.agent, reader),
         profile: profile(&mut root, profiles).unwrap_or(defaults.profile),
-        context: context(root.fields("context"), defaults.context),
+        context: context(root.fields("context"), &defaults.context),
         heartbeat_protocol: heartbeat(root.fields("heartbeat"), reader),
         expose_paths: root.bool("expose_paths").unwrap_or(defaults.expose_paths),
         locked: locked(&mut root),
@@ -85,11 +85,17 @@ fn profile(root: &mut Fields<'_, '_>, profiles: &ProfileSet) -> Option<Id> {
     match Id::parse(name) {
         Err(invalid) => wrong(format!("`profile` {invalid}")),
         Ok(id) if profiles.get(name).is_some() || id == crate::profile::default_id() => Some(id),
-        Ok(_) => wrong(format!("`profile`: there is no profile `{name}`")),
+        Ok(_) => {
+            let hint = match yaml::nearest(name, profiles.iter().map(|profile| profile.name.as_str())) {
+                Some(near) => format!("; did you mean `{near}`?"),
+                None => String::new(),
+            };
+            wrong(format!("`profile`: there is no profile `{name}`{hint}"))
+        }
     }
 }
 
-fn context(mut fields: Fields<'_, '_>, defaults: ContextSettings) -> ContextSettings {
+fn context(mut fields: Fields<'_, '_>, defaults: &ContextSettings) -> ContextSettings {
     let context = ContextSettings {
         max_chars_per_file: fields.count("max_chars_per_file").unwrap_or(defaults.max_chars_per_file),
         max_chars_total: fields.count("max_chars_total").unwrap_or(defaults.max_chars_total),
@@ -131,16 +137,133 @@ fn heartbeat(mut fields: Fields<'_, '_>, reader: &mut values::Reader) -> Option<
 fn locked(root: &mut Fields<'_, '_>) -> Vec<Lock> {
     let mut locks = Vec::new();
     for (name, at) in root.texts("locked").unwrap_or_default() {
-        match Lock::NAMES.iter().find(|(known, _)| *known == name) {
-            Some((_, lock)) => locks.push(*lock),
-            None => {
-                let known: Vec<_> = Lock::NAMES.iter().map(|(known, _)| *known).collect();
-                let message = format!("`locked`: `{name}` is none of {}", known.join(", "));
-                root.faults().add(Code::InvalidValue, at, message);
-            }
+        if let Some((_, lock)) = Lock::NAMES.iter().find(|(known, _)| *known == name) {
+            locks.push(*lock);
+        } else {
+            let known = Lock::NAMES.map(|(known, _)| known).join(", ");
+            root.faults().add(Code::InvalidValue, at, format!("`locked`: `{name}` is none of {known}"));
         }
     }
     locks.sort_unstable();
     locks.dedup();
     locks
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::workspace::manifest::ExtraFile;
+
+    fn read(yaml: impl Into<Vec<u8>>) -> Result<Manifest, Vec<Finding>> {
+        let bytes = yaml.into();
+        let file = FileBytes { total: bytes.len() as u64, bytes };
+        let id = Id::parse("ws").unwrap();
+        parse(&file, &id, &ProfileSet::default(), RiskPolicy::Report).map(|(manifest, _)| manifest)
+    }
+
+    fn faults(yaml: impl Into<Vec<u8>>) -> Vec<String> {
+        let faults = read(yaml).unwrap_err();
+        faults.iter().map(|f| format!("{} {} {}", f.place, f.code.as_str(), f.message)).collect()
+    }
+
+    #[test]
+    fn every_setting_is_read() {
+        let manifest = read(
+            "agent:\n  id: harbor\n  name: Harbor\n  persona: |\n    Warm,\n    exact.\n  time_zone: US/Pacific\n  \
+             skip_context_files: true\n  ephemeral_system_prompt: ' once '\nprofile: five-layer\ncontext:\n  \
+             max_chars_per_file: 0\n  max_chars_total: 7\n  files:\n    - path: docs/RUNBOOK.md\n      purpose: how\n    \
+             - path: x.md\nskills: {enabled: false, allowlist: [a], blocklist: [b]}\nheartbeat: {protocol: beat}\n\
+             expose_paths: false\nlocked: [time_zone, profile, persona, ephemeral, agent, agent]\ninputs: {a: [1, no]}\n",
+        )
+        .unwrap();
+        let AgentSettings { id, name, persona, time_zone, skip_context_files, ephemeral_system_prompt } =
+            manifest.agent;
+        assert_eq!(
+            (&*id, &*name, persona.as_deref(), time_zone.iana_name()),
+            ("harbor", "Harbor", Some("Warm,\nexact."), Some("US/Pacific"))
+        );
+        assert_eq!((skip_context_files, ephemeral_system_prompt.as_deref()), (true, Some("once")));
+        let extra = |path: &str, purpose: &str| ExtraFile { path: path.into(), purpose: purpose.into() };
+        assert_eq!(manifest.context.files, [extra("docs/RUNBOOK.md", "how"), extra("x.md", "")]);
+        assert_eq!((manifest.context.max_chars_per_file, manifest.context.max_chars_total), (0, 7));
+        assert!(
+            !manifest.skills_enabled
+                && manifest.skills.allow.unwrap().matches("A")
+                && manifest.skills.block.matches("b")
+        );
+        assert_eq!((manifest.heartbeat_protocol.as_deref(), manifest.expose_paths), (Some("beat"), false));
+        assert_eq!(manifest.locked, [Lock::Profile, Lock::Persona, Lock::Ephemeral, Lock::Agent, Lock::TimeZone]);
+        assert_eq!(serde_json::Value::from(manifest.inputs), json!({"a": [1, "no"]}));
+    }
+
+    #[test]
+    fn nothing_and_blank_are_the_defaults() {
+        let defaults = Manifest::defaults(&Id::parse("ws").unwrap());
+        for yaml in [
+            "",
+            "\u{feff}",
+            "# only a comment\n",
+            "agent:\nskills:\ncontext:\nheartbeat:\nlocked:\ninputs:\nprofile:\n",
+            "agent: {persona: ' ', ephemeral_system_prompt: ''}\r\nskills: {allowlist: null}\r\n",
+            "\u{feff}expose_paths: true\r",
+            "context: {files: []}\nheartbeat: {protocol: null}\n",
+        ] {
+            assert_eq!(read(yaml).unwrap(), defaults, "{yaml:?}");
+        }
+    }
+
+    #[test]
+    fn every_fault_is_told_at_its_place() {
+        let yaml = "agent:\n  skip_context_file: true\n  id: ''\n  name: \"a\\nb\"\n  time_zone: ' Europe/Paris '\nskills:\n  \
+                    blocklists: [x]\n  allowlist:\n    - git\n    - 'a[b'\n    - ''\ncontext:\n  max_chars_per_file: lots\n  \
+                    files:\n    - path: ../x\n    - path: AGENTS.md\n    - purpose: y\n    - path: a\n    - path: a\nlocked: \
+                    [persna]\nexpose_paths: \"false\"\nprofile: nope\n";
+        assert_eq!(
+            faults(yaml),
+            [
+                "workspace.yaml:2:3 UNKNOWN_KEY unknown key `agent.skip_context_file`; did you mean `skip_context_files`?",
+                "workspace.yaml:3:7 INVALID_VALUE `agent.id` must not be blank; leave it out for the default",
+                "workspace.yaml:4:9 INVALID_VALUE `agent.name` must be one line without control characters",
+                "workspace.yaml:5:14 INVALID_VALUE `agent.time_zone`: there is no time zone ` Europe/Paris `; did you mean `Europe/Paris`?",
+                "workspace.yaml:7:3 UNKNOWN_KEY unknown key `skills.blocklists`; did you mean `blocklist`?",
+                "workspace.yaml:10:7 GLOB_INVALID `skills.allowlist`: glob `a[b`: unclosed character class; missing ']'",
+                "workspace.yaml:11:7 GLOB_INVALID `skills.allowlist`: glob ``: a glob cannot be empty: an empty list means nothing, `*` means all",
+                "workspace.yaml:13:23 WRONG_TYPE `context.max_chars_per_file` must be a whole number, 0 or more, not text",
+                "workspace.yaml:15:13 INVALID_VALUE `context.files[0].path` must be a path below the workspace such as `docs/RUNBOOK.md`, without `.`, `..`, `\\`, `:` or a `/` at an end",
+                "workspace.yaml:16:13 INVALID_VALUE `context.files[1].path` names a file that is always looked for; remove the entry",
+                "workspace.yaml:17:7 INVALID_VALUE `context.files[2].path` is needed: a path below the workspace",
+                "workspace.yaml:19:13 INVALID_VALUE `context.files[4].path` names a file that an entry above already names",
+                "workspace.yaml:20:10 INVALID_VALUE `locked`: `persna` is none of profile, persona, ephemeral, agent, time_zone",
+                "workspace.yaml:21:15 WRONG_TYPE `expose_paths` must be `true` or `false`, not text",
+                "workspace.yaml:22:10 INVALID_VALUE `profile`: there is no profile `nope`",
+            ]
+        );
+    }
+
+    #[test]
+    fn zones_that_do_not_exist_are_named() {
+        for zone in ["Etc/Unknown", "America/New York", "UTC+5", "''", "' UTC'", "Mars/Base"] {
+            let told = faults(format!("agent: {{time_zone: {zone}}}"));
+            assert!(told[0].contains("there is no time zone"), "{zone}: {told:?}");
+            assert!(told[0].contains(zone.trim_matches('\'')));
+        }
+        for zone in ["EST5EDT", "US/Pacific", "UTC", "Asia/Kolkata", "Europe/Kyiv"] {
+            assert!(read(format!("agent: {{time_zone: {zone}}}")).is_ok(), "{zone}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_yaml_text_is_an_error_with_its_place() {
+        assert_eq!(
+            faults(b"a: 1\nb: \xff".to_vec())[0],
+            "workspace.yaml:2:4 YAML_SYNTAX not valid UTF-8: save the file as UTF-8"
+        );
+        assert!(faults("skills:\n  allowlist: [git\n")[0].contains("YAML_SYNTAX"));
+        assert!(faults("- a")[0].contains("WRONG_TYPE"));
+        assert!(faults("agent: {id: a}\nagent: {id: b}")[0].starts_with("workspace.yaml:2:1 DUPLICATE_KEY"));
+        assert!(faults("#".repeat(MAX_YAML_BYTES + 1))[0].contains("FILE_TOO_LARGE"));
+        assert!(faults("a: 1\n---\nb: 2\n")[0].contains("second document"));
+    }
 }

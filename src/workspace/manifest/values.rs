@@ -82,20 +82,20 @@ fn extra_file(mut entry: Fields<'_, '_>, seen: &mut BTreeSet<String>) -> Option<
     let has_purpose = entry.text("purpose").is_some_and(|purpose| !purpose.trim().is_empty());
     let purpose = if has_purpose { one_line(&mut entry, "purpose") } else { None };
     let complaint = match path {
-        None if entry.node("path").is_none() => "is needed: a path below the workspace",
-        None => "",
-        Some(path) if !is_inside(path) => {
-            "must be a path below the workspace such as `docs/RUNBOOK.md`, without `.`, `..`, `\\`, `:` or a `/` at an end"
-        }
-        Some(path) if CONTEXT_FILES.contains(&path) => "names a file that is always looked for; remove the entry",
-        Some(path) if !seen.insert(path.to_owned()) => "names a file that an entry above already names",
-        Some(_) => "",
+        // Of a wrong type: that is told already.
+        None if entry.node("path").is_some() => None,
+        None => Some("is needed: a path below the workspace"),
+        Some(path) if !is_inside(path) => Some(
+            "must be a path below the workspace such as `docs/RUNBOOK.md`, without `.`, `..`, `\\`, `:` or a `/` at an end",
+        ),
+        Some(path) if CONTEXT_FILES.contains(&path) => Some("names a file that is always looked for; remove the entry"),
+        Some(path) => (!seen.insert(path.to_owned())).then_some("names a file that an entry above already names"),
     };
-    if !complaint.is_empty() {
+    if let Some(complaint) = complaint {
         entry.faults().add(Code::InvalidValue, entry.mark("path"), format!("`{}` {complaint}", entry.name("path")));
     }
     entry.finish();
-    let path = path.filter(|_| complaint.is_empty())?.to_owned();
+    let path = path.filter(|_| complaint.is_none())?.to_owned();
     Some(ExtraFile { path, purpose: purpose.unwrap_or_default() })
 }
 

@@ -177,3 +177,6 @@ impl Scan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

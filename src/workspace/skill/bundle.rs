@@ -45,7 +45,7 @@ struct Bundle<'a> {
 
 impl Bundle<'_> {
     fn look_into(&mut self, below: &str, depth: usize) {
-        let mut entries = match self.tree.list(&self.path(self.folder, below)) {
+        let mut entries = match self.tree.list(&join(self.folder, below)) {
             Ok(entries) => entries,
             Err(error) => return self.warn(below, error, "the folder"),
         };
@@ -70,7 +70,7 @@ impl Bundle<'_> {
     }
 
     fn hash(&mut self, path: String) {
-        match self.tree.read(&self.path(self.folder, &path), self.limit) {
+        match self.tree.read(&join(self.folder, &path), self.limit) {
             Ok(file) => self.files.push(BundledFile { sha256: sha256(&file.bytes), path: path.into() }),
             Err(error) => self.warn(&path, error, "the file"),
         }
@@ -78,11 +78,7 @@ impl Bundle<'_> {
 
     /// The skill works without the file: this is no error.
     fn warn(&mut self, below: &str, error: crate::workspace::ReadError, what: &str) {
-        let finding = unreadable::finding(&self.path(self.shown, below), error, what);
+        let finding = unreadable::finding(&join(self.shown, below), error, what);
         self.findings.push(Finding { severity: Severity::Warning, ..finding });
-    }
-
-    fn path(&self, folder: &str, below: &str) -> String {
-        if below.is_empty() { folder.to_owned() } else { join(folder, below) }
     }
 }

@@ -88,11 +88,11 @@ pub(in crate::workspace) fn find(root: &Root<'_>) -> Result<Search, ReadError> {
 
 impl Root<'_> {
     pub(in crate::workspace) fn in_tree(&self, folder: &str) -> String {
-        if folder.is_empty() { self.folder.to_owned() } else { join(self.folder, folder) }
+        join(self.folder, folder)
     }
 
     pub(in crate::workspace) fn shown_path(&self, folder: &str) -> String {
-        if folder.is_empty() { self.shown.to_owned() } else { join(self.shown, folder) }
+        join(self.shown, folder)
     }
 }
 

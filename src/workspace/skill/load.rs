@@ -1,17 +1,17 @@
 //! All skills of a workspace: found, read, told apart, filtered, put in order.
 
-use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
+use std::{cmp::Reverse, fmt::Write as _, sync::Arc};
 
 use super::{
-    Skill, Visibility, bundle,
+    Skill, bundle,
     draft::{self, Draft},
     find::{self, Root},
+    select,
 };
 use crate::{
     finding::{Code, Finding, Place, Severity},
     workspace::{
-        Load, Manifest, SKILL_FILE, gathered::Gathered, hash::sha256, manifest::MANIFEST, tree::ReadError, unreadable,
-        wanted::join,
+        Load, Manifest, SKILL_FILE, gathered::Gathered, hash::sha256, tree::ReadError, unreadable, wanted::join,
     },
 };
 
@@ -27,9 +27,9 @@ pub(in crate::workspace) fn load(input: &Load<'_>, manifest: &Manifest, gathered
         let path = path.trim_end_matches('/').to_owned();
         loader.take(&Root { tree: *tree, folder: "", shown: "@shared", path });
     }
-    let mut skills = one_of_each_name(loader.skills, manifest, gathered);
+    let mut skills = select::one_of_each_name(loader.skills, manifest, gathered);
     skills.sort_by_cached_key(|skill| (skill.name.to_lowercase(), Arc::clone(&skill.name)));
-    tell_of_dead_allowlist(&skills, manifest, gathered);
+    select::tell_of_dead_allowlist(&skills, manifest, gathered);
     for finding in skills.iter().flat_map(|skill| &skill.findings) {
         gathered.tell(finding.clone(), false);
     }
@@ -173,7 +173,7 @@ impl Loader<'_, '_> {
             format!("skill://{}/{}/{SKILL_FILE}", self.input.id, percent_encode(&name))
         };
         Skill {
-            visibility: visibility(&name, folder_name, hidden_by, self.manifest),
+            visibility: select::visibility(&name, folder_name, hidden_by, self.manifest),
             name: name.into(),
             description: description.into(),
             location: location.into(),
@@ -188,52 +188,6 @@ impl Loader<'_, '_> {
     }
 }
 
-fn visibility(name: &str, folder_name: &str, hidden_by: Option<String>, manifest: &Manifest) -> Visibility {
-    let hidden = |reason: &str| Visibility::Hidden(reason.to_owned());
-    if !manifest.skills_enabled {
-        hidden("`skills.enabled` of workspace.yaml is false")
-    } else if manifest.skills.blocks(name, folder_name) {
-        hidden("the blocklist of workspace.yaml matches it")
-    } else if !manifest.skills.admits(name, folder_name) {
-        hidden("the allowlist of workspace.yaml does not match it")
-    } else if let Some(hidden_by) = hidden_by {
-        Visibility::Hidden(format!("its front matter has `{hidden_by}`"))
-    } else {
-        Visibility::Shown
-    }
-}
-
-/// Of several skills with one name the first stays; the others leave a finding on it.
-fn one_of_each_name(skills: Vec<Skill>, manifest: &Manifest, gathered: &mut Gathered) -> Vec<Skill> {
-    let mut by_name: BTreeMap<Arc<str>, Skill> = BTreeMap::new();
-    for skill in skills {
-        match by_name.get_mut(&skill.name) {
-            None => drop(by_name.insert(Arc::clone(&skill.name), skill)),
-            Some(first) => {
-                let message = format!(
-                    "the name `{}` is also that of {}/{SKILL_FILE}, which wins; this one is left out",
-                    skill.name, first.folder
-                );
-                let place = Place::file(join(&skill.folder, SKILL_FILE));
-                let finding = Finding::new(Code::SkillDuplicate, place, message);
-                if manifest.skills_enabled { first.findings.push(finding) } else { gathered.tell(finding, false) }
-            }
-        }
-    }
-    by_name.into_values().collect()
-}
-
-/// An allowlist that matches nothing shows nothing: where it was not meant to, only a warning can say so.
-fn tell_of_dead_allowlist(skills: &[Skill], manifest: &Manifest, gathered: &mut Gathered) {
-    let Some(allow) = &manifest.skills.allow else { return };
-    let all = || allow.as_slice().iter().any(|glob| glob == "*");
-    let dead = !allow.as_slice().is_empty() && !skills.iter().any(|skill| allow.matches(&skill.name));
-    if manifest.skills_enabled && dead && !all() {
-        let message = "`skills.allowlist` matches no skill that is there, so no skill is shown";
-        gathered.tell(Finding::new(Code::SkillAllowlistEmpty, Place::file(MANIFEST), message), true);
-    }
-}
-
 /// As RFC 3986 has it: everything but unreserved characters.
 fn percent_encode(name: &str) -> String {
     let mut encoded = String::with_capacity(name.len());
@@ -241,7 +195,7 @@ fn percent_encode(name: &str) -> String {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
             encoded.push(char::from(byte));
         } else {
-            encoded.push_str(&format!("%{byte:02X}"));
+            let _ = write!(encoded, "%{byte:02X}");
         }
     }
     encoded

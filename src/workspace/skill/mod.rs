@@ -6,6 +6,9 @@ mod find;
 mod front_matter;
 mod load;
 mod repair;
+mod select;
+#[cfg(test)]
+mod tests;
 
 pub use bundle::{MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES};
 pub use find::{MAX_FOLDERS_SEARCHED, MAX_SKILL_DEPTH, MAX_SKILLS_FOUND};

@@ -1,5 +1,7 @@
 //! Mending the commonest fault of front matter: a value with a colon and without quotes.
 
+use std::fmt::Write as _;
+
 /// Puts plain values with `: ` in them in quotes, lines kept. Gives the text and, of each value mended, its 1-based
 /// line and key.
 pub(super) fn repair(yaml: &str) -> (String, Vec<(u32, String)>) {
@@ -15,7 +17,7 @@ pub(super) fn repair(yaml: &str) -> (String, Vec<(u32, String)>) {
                 let whole = fold(value, &lines[at + 1..end]);
                 if has_colon(&whole) {
                     repaired.push((u32::try_from(at + 1).unwrap_or(u32::MAX), key.trim().to_owned()));
-                    mended.push_str(&format!("{key}: '{}'\n", whole.replace('\'', "''")));
+                    let _ = writeln!(mended, "{key}: '{}'", whole.replace('\'', "''"));
                     mended.extend((at + 1..end).map(|_| '\n'));
                 } else {
                     push_lines(&mut mended, &lines[at..end]);

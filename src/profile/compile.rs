@@ -18,6 +18,7 @@ use crate::{
     finding::Code,
     id::Id,
     prompt::{Role, Stability, Stage},
+    reply::ReplyContract,
     yaml::nearest,
 };
 
@@ -35,12 +36,14 @@ pub fn compile(raw: RawProfile, name: Id, built_in: bool, source: Arc<str>, faul
         compiler.faults.push(fault);
     }
     share_budgets(&mut parts, compiler.budgets.len());
+    let contracts = ReplyContract::ALL.map(|contract| (contract.as_str(), contract));
+    let reply = raw.reply.as_ref().and_then(|spot| compiler.one_of(spot, "reply contract", &contracts));
     Profile {
         name,
         description: raw.description.map(|spot| spot.value.trim().to_owned()).unwrap_or_default(),
         built_in,
         source,
-        reply: raw.reply.map_or_else(|| "five-layer".to_owned(), |spot| spot.value),
+        reply: reply.unwrap_or_default(),
         budgets: compiler.budgets,
         inputs: compiler.inputs,
         templates: compiler.templates,

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     id::Id,
     prompt::{Role, Stability, Stage},
+    reply::ReplyContract,
 };
 
 /// A recipe: ordered messages of ordered sections.
@@ -25,7 +26,7 @@ pub struct Profile {
     /// The YAML it was read from.
     pub source: Arc<str>,
     /// How replies are judged.
-    pub reply: String,
+    pub reply: ReplyContract,
     /// What callers may give.
     pub inputs: Vec<Input>,
     /// Limits that sections share.

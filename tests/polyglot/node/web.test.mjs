@@ -21,6 +21,7 @@ async function page() {
   try {
     const { address, proto, turn } = await (await fetch("/call")).json();
     const { root } = protobuf.parse(proto, { keepCase: true });
+    for (const name of ["struct", "timestamp"]) root.addJSON(protobuf.common.get(`google/protobuf/${name}.proto`).nested);
     const [Request, Response] = ["Request", "Response"].map((end) => root.lookupType(`promptd.v1.AssemblePrompt${end}`));
     const message = Request.encode(Request.fromObject({ workspace_id: "example", turn })).finish();
     const body = new Uint8Array(5 + message.length);

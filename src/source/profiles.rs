@@ -1,7 +1,10 @@
 //! The operator's profiles, from their folder.
 
 use super::{Contents, FileSet, Options, files};
-use crate::{finding::Finding, profile::ProfileSet};
+use crate::{
+    finding::{Code, Finding, Place},
+    profile::{self, ProfileFile, ProfileSet},
+};
 
 /// Loads the profiles at the start; a fault in any of them is an error.
 pub(super) fn load_first(options: &Options) -> Result<ProfileSet, Vec<Finding>> {
@@ -12,8 +15,21 @@ pub(super) fn load_first(options: &Options) -> Result<ProfileSet, Vec<Finding>> 
 
 /// Loads the profiles; one that is invalid keeps its version in `previous`.
 pub(super) fn load(contents: &Contents, previous: Option<&ProfileSet>) -> (ProfileSet, Vec<Finding>) {
-    let _ = (contents, previous);
-    (ProfileSet::default(), Vec::new())
+    let mut read: Vec<ProfileFile> = Vec::new();
+    let mut unreadable = Vec::new();
+    for (path, bytes) in contents {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match bytes {
+            Ok(bytes) => read.push((name, bytes.clone())),
+            Err(error) => {
+                let place = Place::file(format!("profiles/{name}"));
+                unreadable.push(Finding::new(Code::ProfileInvalid, place, format!("the profile {error}")));
+            }
+        }
+    }
+    let (profiles, mut findings) = profile::load(&read, previous);
+    findings.extend(unreadable);
+    (profiles, findings)
 }
 
 /// The files that are profiles.

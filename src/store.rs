@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use crate::{
+    config::Revisions,
     finding::Finding,
     id::Id,
     workspace::{Skill, Snapshot},
@@ -24,6 +25,8 @@ pub struct Store {
     slots: ArcSwap<BTreeMap<Id, Arc<Slot>>>,
     writing: Mutex<()>,
     history: History,
+    /// Sent to whenever a workspace comes or goes.
+    census: watch::Sender<()>,
 }
 
 /// How much of the past stays assemblable, for each workspace. The newest revision always does.
@@ -31,13 +34,19 @@ pub struct Store {
 pub struct History {
     /// The most revisions, the newest included; default 16.
     pub revisions: usize,
-    /// The most bytes of all but the newest; default 8 MiB.
+    /// The most bytes of all but the newest; default 64 MiB.
     pub bytes: usize,
 }
 
 impl Default for History {
     fn default() -> Self {
-        Self { revisions: 16, bytes: 8 << 20 }
+        Self { revisions: 16, bytes: 64 << 20 }
+    }
+}
+
+impl From<&Revisions> for History {
+    fn from(revisions: &Revisions) -> Self {
+        Self { revisions: revisions.count, bytes: revisions.bytes }
     }
 }
 
@@ -113,6 +122,12 @@ impl Store {
         self.slots.load().get(id).map(|slot| slot.changes.subscribe())
     }
 
+    /// Follows which workspaces there are: the receiver is told whenever one has come or gone.
+    #[must_use]
+    pub fn watch_census(&self) -> watch::Receiver<()> {
+        self.census.subscribe()
+    }
+
     /// Publishes a workspace's new state; a new id becomes visible with it.
     pub fn publish(&self, id: &Id, state: State) {
         self.publish_all([(id.clone(), state)]);
@@ -134,6 +149,7 @@ impl Store {
             let mut next = BTreeMap::clone(&slots);
             next.extend(added);
             self.slots.store(Arc::new(next));
+            self.census.send_replace(());
         }
     }
 
@@ -146,6 +162,7 @@ impl Store {
             next.remove(id);
             self.slots.store(Arc::new(next));
             slot.changes.send_replace(Arc::new(State::Gone));
+            self.census.send_replace(());
         }
     }
 }

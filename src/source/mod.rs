@@ -21,7 +21,7 @@ mod tree;
 mod watches;
 
 pub use files::{Contents, FileSet};
-pub use options::{Options, Watch};
+pub use options::Options;
 pub use skill_file::read_skill_file;
 pub use status::{LAG_BUCKETS, Mode, Status};
 
@@ -42,7 +42,7 @@ use self::{
     reload::{Message, Reload},
     subject::{Item, Sink, What},
 };
-use crate::{finding::Finding, id::Id, profile::ProfileSet, settings::Settings, store::Store, workspace::Snapshot};
+use crate::{config::WatchMode, finding::Finding, id::Id, profile::ProfileSet, settings::Settings, store::Store, workspace::Snapshot};
 
 /// The running source; dropping it stops it.
 pub struct Source {
@@ -65,8 +65,8 @@ impl Source {
         let status = Arc::new(Status::default());
         let profiles = Arc::new(ArcSwap::from_pointee(first_profiles(&options)?));
         let feed = match options.watch {
-            Watch::Poll => None,
-            Watch::Auto | Watch::Events => open_feed(HintSender(inbox.clone()))
+            WatchMode::Poll => None,
+            WatchMode::Auto | WatchMode::Events => open_feed(HintSender(inbox.clone()))
                 .inspect_err(|error| {
                     status.watch_failed(*error);
                     tracing::warn!("{}", error.advice());

@@ -2,7 +2,11 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::{id::Id, settings::Settings};
+use crate::{
+    config::{Config, WatchMode},
+    id::Id,
+    settings::Settings,
+};
 
 /// All that the source depends on. Paths are absolute.
 #[derive(Debug, Clone)]
@@ -20,8 +24,8 @@ pub struct Options {
     /// What loading and assembling depend on.
     pub settings: Settings,
     /// How edits are found.
-    pub watch: Watch,
-    /// How often what cannot be watched is looked at; default 1 s.
+    pub watch: WatchMode,
+    /// How often what cannot be watched is looked at; default 2 s.
     pub poll_interval: Duration,
     /// How often everything else is looked at, at most; default 10 s.
     pub sweep_interval: Duration,
@@ -29,16 +33,24 @@ pub struct Options {
     pub load_threads: usize,
 }
 
-/// How edits are found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Watch {
-    /// By events; by polling where they cannot be had.
-    #[default]
-    Auto,
-    /// By events alone, with the safety sweep.
-    Events,
-    /// By polling alone.
-    Poll,
+impl Options {
+    /// What a config says.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        let single = config.workspaces.single.iter();
+        Self {
+            roots: config.workspaces.root.iter().cloned().collect(),
+            workspaces: single.map(|workspace| (workspace.id.clone(), workspace.folder.clone())).collect(),
+            shared_skills: config.shared_skills.clone(),
+            allowed_link_targets: config.allowed_link_targets.clone(),
+            profiles: Some(config.profiles.clone()),
+            settings: config.settings.clone(),
+            watch: config.watch.mode,
+            poll_interval: config.watch.poll_interval,
+            sweep_interval: config.watch.sweep_interval,
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for Options {
@@ -50,8 +62,8 @@ impl Default for Options {
             allowed_link_targets: Vec::new(),
             profiles: None,
             settings: Settings::default(),
-            watch: Watch::default(),
-            poll_interval: Duration::from_secs(1),
+            watch: WatchMode::default(),
+            poll_interval: Duration::from_secs(2),
             sweep_interval: Duration::from_secs(10),
             load_threads: std::thread::available_parallelism().map_or(2, usize::from).min(8),
         }

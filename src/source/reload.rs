@@ -17,14 +17,14 @@ use std::{
 use arc_swap::ArcSwap;
 
 use super::{
-    Options, Status, Watch,
+    Options, Status,
     feed::{Change, Feed, Hint, WatchError},
     subject::{Item, Payload, Reading, Sources},
     sweep::Sweep,
     trace::Trace,
     watches::{Subject, Watches},
 };
-use crate::{id::Id, profile::ProfileSet, settings::Settings, store::Store};
+use crate::{config::WatchMode, id::Id, profile::ProfileSet, settings::Settings, store::Store};
 
 /// How long nothing must happen before a load: most saves are several events.
 const SILENCE: Duration = Duration::from_millis(20);
@@ -311,10 +311,10 @@ impl Reload {
     /// Polls what events cannot be had for.
     pub(super) fn rely_on_events(&mut self, subject: Subject, watched: Result<(), WatchError>) {
         let polls = match (self.options.watch, watched) {
-            (Watch::Poll, _) => true,
-            (Watch::Auto, Err(_)) => true,
-            (Watch::Auto, Ok(())) => self.items.get(&subject).is_some_and(|item| item.on_silent_file_system()),
-            (Watch::Events, _) => false,
+            (WatchMode::Poll, _) => true,
+            (WatchMode::Auto, Err(_)) => true,
+            (WatchMode::Auto, Ok(())) => self.items.get(&subject).is_some_and(|item| item.on_silent_file_system()),
+            (WatchMode::Events, _) => false,
         };
         if polls { _ = self.polled.insert(subject) } else { _ = self.polled.remove(&subject) }
     }

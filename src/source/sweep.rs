@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::{Watch, reload::Reload, watches::Subject};
+use super::{reload::Reload, watches::Subject};
+use crate::config::WatchMode;
 
 /// The share of one core that the sweep may take.
 const SWEEP_SHARE: u32 = 100;
@@ -82,7 +83,7 @@ fn look(reload: &mut Reload, subject: Subject) -> bool {
 
 /// Tries again to watch what could not be watched.
 fn watch_again(reload: &mut Reload, subject: Subject) {
-    if reload.options.watch != Watch::Auto || !reload.polled.contains(&subject) {
+    if reload.options.watch != WatchMode::Auto || !reload.polled.contains(&subject) {
         return;
     }
     if let Some(item) = reload.items.get_mut(&subject) {

@@ -42,7 +42,10 @@ use self::{
     reload::{Message, Reload},
     subject::{Item, Sink, What},
 };
-use crate::{config::WatchMode, finding::Finding, id::Id, profile::ProfileSet, settings::Settings, store::Store, workspace::Snapshot};
+use crate::{
+    config::WatchMode, finding::Finding, id::Id, profile::ProfileSet, settings::Settings, store::Store,
+    workspace::Snapshot,
+};
 
 /// The running source; dropping it stops it.
 pub struct Source {

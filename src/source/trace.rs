@@ -129,12 +129,17 @@ impl Trace {
     }
 
     /// Whether a file with content here has become empty or is gone in `next`, in the same folder: what a save in the
-    /// middle looks like. A file that the next load had no reason to read is no such case.
+    /// middle looks like. That the next load had no reason to read a file is no such case, nor is a folder that is
+    /// gone or another one now: no editor does that.
     pub(super) fn lost_content_in(&self, next: &Self) -> bool {
         self.root == next.root
             && self.probes.iter().any(|(path, probe)| {
                 let had_content = matches!(probe.seen, Seen::File(sig) if sig.size > 0);
-                had_content && !probe.swapped && !probe.home && next.lacks_content(path, probe.linked)
+                had_content
+                    && !probe.swapped
+                    && !probe.home
+                    && next.lacks_content(path, probe.linked)
+                    && path.parent().is_some_and(|folder| self.still_has_folder(folder))
             })
     }
 
@@ -145,6 +150,15 @@ impl Trace {
             Some(_) => false,
             None => !linked && fs::symlink_metadata(path).map_or(true, |meta| meta.is_file() && meta.len() == 0),
         }
+    }
+
+    fn still_has_folder(&self, folder: &Path) -> bool {
+        let then = match self.get(folder).map(|probe| probe.seen) {
+            Some(Seen::Folder(dev, ino)) => (dev, ino),
+            Some(Seen::Listing(sig, _)) => (sig.dev, sig.ino),
+            _ => return true,
+        };
+        fs::symlink_metadata(folder).is_ok_and(|meta| (meta.dev(), meta.ino()) == then)
     }
 
     fn get(&self, path: &Path) -> Option<&Probe> {

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::site::{Shape, Site, skill_text, write_files};
+use crate::site::{Files, Shape, Site, skill_text, write_files};
 
 /// One way to save.
 pub struct Save {
@@ -59,7 +59,7 @@ pub const SAVES: &[Save] = &[
     save("the workspace's link is removed and made", &[Shape::Symlinked], relink),
     removal("a file is removed", LOOSE, remove),
     removal("a file is emptied", LOOSE, empty),
-    removal("a skill is removed", LOOSE, remove_skill),
+    save("a skill is removed", LOOSE, remove_skill),
 ];
 
 /// The file that a save is about: another one each time.
@@ -173,12 +173,15 @@ fn rsync(site: &mut Site) {
     prune(site, &old);
 }
 
-/// Removes what is no longer one of the site's files.
-fn prune(site: &Site, old: &crate::site::Files) {
+/// Removes what is no longer one of the site's files, and the folders that this leaves empty.
+fn prune(site: &Site, old: &Files) {
+    let top = site.folder();
     for file in old.keys().filter(|file| !site.files.contains_key(*file)) {
-        let path = site.folder().join(file);
+        let path = top.join(file);
         let _ = fs::remove_file(&path);
-        let _ = fs::remove_dir(path.parent().unwrap());
+        for folder in path.ancestors().skip(1).take_while(|folder| **folder != *top) {
+            let _ = fs::remove_dir(folder);
+        }
     }
 }
 

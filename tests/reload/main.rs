@@ -1,0 +1,76 @@
+//! Hot reload: never stale, never mixed, never half.
+
+mod faults;
+mod files;
+mod last_good;
+mod places;
+mod saves;
+mod service;
+mod site;
+mod soak;
+mod torn;
+
+use service::Service;
+use site::{SHAPES, Shape, Site};
+
+/// Every way to save, on every shape of workspace: served, by events alone, and served again after the next save.
+#[test]
+fn every_way_to_save_is_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, aside) = (folder.path().join("root"), folder.path().join("aside"));
+    std::fs::create_dir_all(&root).unwrap();
+    let mut sites: Vec<_> =
+        SHAPES.iter().enumerate().map(|(i, s)| Site::new(&root, &aside, &format!("s{i}"), *s)).collect();
+    let service = Service::of_root(&root);
+    for round in 1..=2 {
+        for save in saves::SAVES {
+            for site in sites.iter_mut().filter(|site| save.on.contains(&site.shape)) {
+                (save.act)(site);
+                let what = format!("{} ({:?}, round {round})", save.name, site.shape);
+                service.wait(site.id.as_str(), &what, |state| site.is_served(state));
+            }
+        }
+    }
+    assert_eq!(service.source.status().sweep_hits(), 0);
+}
+
+/// A save that changes no byte makes no revision; reading makes none either, and wakes nobody.
+#[test]
+fn what_changes_nothing_makes_no_revision() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, aside) = (folder.path().join("root"), folder.path().join("aside"));
+    std::fs::create_dir_all(&root).unwrap();
+    let mut site = Site::new(&root, &aside, "still", Shape::Plain);
+    let service = Service::of_root(&root);
+    let id = site.id.clone();
+    // A real save first, so that whatever the start left to do is done.
+    let text = site.next_text("SOUL.md");
+    std::fs::write(site.path.join("SOUL.md"), text).unwrap();
+    service.wait(id.as_str(), "the first save", |state| site.is_served(state));
+    let published = service.source.status().published();
+    let loads = service.source.status().loads();
+    for _ in 0..50 {
+        for file in site.files.keys() {
+            std::fs::read(site.path.join(file)).unwrap();
+        }
+    }
+    for save in saves::SAVES.iter().filter(|save| ["chmod", "touch", "an editor's own files"].contains(&save.name)) {
+        (save.act)(&mut site);
+    }
+    // What is saved last is served; all before it has been seen by then.
+    let text = site.next_text("SOUL.md");
+    std::fs::write(site.path.join("SOUL.md"), text).unwrap();
+    service.wait(id.as_str(), "the save after", |state| site.is_served(state));
+    assert_eq!(service.source.status().published(), published + 1);
+    assert!(service.source.status().loads() <= loads + 4, "reads woke the source");
+}
+
+/// The soak, as far as CI has time for it.
+#[test]
+fn three_hundred_random_saves() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = soak::run(folder.path(), &soak::Plan { saves: 300, workspaces: 12, seed: 7 }, &|| {});
+    assert_eq!(report.saves, 300);
+    assert!(report.reads > 300 && report.published > 200);
+    assert_eq!(report.faults(), Vec::<String>::new());
+}

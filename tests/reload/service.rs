@@ -1,0 +1,106 @@
+//! A source and its store, and waiting for what they serve.
+
+#![allow(dead_code, reason = "the soak and the tests each use a part")]
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use promptd::{
+    source::{Options, Source, feed::OpenFeed},
+    store::{State, Store},
+};
+use tokio::{runtime::Runtime, time::timeout};
+
+/// Far beyond any delay that is right: only a revision that never comes takes so long.
+pub const NEVER: Duration = Duration::from_secs(20);
+
+pub struct Service {
+    pub store: Arc<Store>,
+    pub source: Source,
+    waiting: Runtime,
+}
+
+impl Service {
+    pub fn start(options: Options) -> Self {
+        let store = Arc::new(Store::default());
+        let source = Source::start(options, Arc::clone(&store)).unwrap();
+        Self { store, source, waiting: waiting() }
+    }
+
+    pub fn start_with(options: Options, feed: OpenFeed) -> Self {
+        let store = Arc::new(Store::default());
+        let source = Source::start_with(options, Arc::clone(&store), feed).unwrap();
+        Self { store, source, waiting: waiting() }
+    }
+
+    /// Serves every folder of `root`; the sweep comes so rarely that only events can be what is seen.
+    pub fn of_root(root: &Path) -> Self {
+        Self::start(options(root))
+    }
+
+    /// Waits until the workspace's state is as wanted, and says how long it took; panics with `what` if it never is.
+    pub fn wait(&self, id: &str, what: &str, wanted: impl Fn(&State) -> bool) -> (Arc<State>, Duration) {
+        self.wait_within(NEVER, id, wanted).unwrap_or_else(|| {
+            panic!("{id}: never served {what}; it is {:?}\n{:?}", self.store.get(id), self.source.status())
+        })
+    }
+
+    pub fn wait_within(
+        &self,
+        limit: Duration,
+        id: &str,
+        wanted: impl Fn(&State) -> bool,
+    ) -> Option<(Arc<State>, Duration)> {
+        wait_within(&self.waiting, &self.store, limit, id, wanted)
+    }
+
+    /// Waits until the workspace is no longer served.
+    pub fn wait_gone(&self, id: &str) {
+        let gone = async {
+            let mut census = self.store.watch_census();
+            while self.store.get(id).is_some() {
+                census.changed().await.unwrap();
+            }
+        };
+        self.waiting.block_on(async { timeout(NEVER, gone).await }).unwrap_or_else(|_| panic!("{id} never went"));
+    }
+}
+
+pub fn options(root: &Path) -> Options {
+    Options { roots: vec![PathBuf::from(root)], sweep_interval: Duration::from_secs(3600), ..Options::default() }
+}
+
+pub fn waiting() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
+}
+
+/// Waits for a state of a workspace that may not be there yet.
+pub fn wait_within(
+    waiting: &Runtime,
+    store: &Store,
+    limit: Duration,
+    id: &str,
+    wanted: impl Fn(&State) -> bool,
+) -> Option<(Arc<State>, Duration)> {
+    let began = Instant::now();
+    let found = async {
+        let mut census = store.watch_census();
+        loop {
+            if let Some(mut states) = store.watch(id) {
+                let state = states.wait_for(|state| matches!(**state, State::Gone) || wanted(state)).await;
+                match state.map(|state| Arc::clone(&state)) {
+                    Ok(state) if !matches!(*state, State::Gone) => return state,
+                    _ => {}
+                }
+            }
+            if store.get(id).is_none() {
+                census.changed().await.unwrap();
+            }
+        }
+    };
+    let state = waiting.block_on(async { timeout(limit, found).await }).ok()?;
+    Some((state, began.elapsed()))
+}

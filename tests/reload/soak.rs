@@ -1,0 +1,209 @@
+//! Random saves of every kind over many workspaces, while readers look on.
+//!
+//! Nothing may be stale once a save has had its time, nothing mixed where a folder is swapped, nothing half anywhere.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use promptd::store::Store;
+
+use crate::{
+    saves::{SAVES, Save},
+    service::{Service, options, wait_within, waiting},
+    site::{Allowed, Hashes, Shape, Site, served},
+};
+
+/// How long a save may take to be served before it counts as stale.
+const STALE_AFTER: Duration = Duration::from_secs(5);
+
+pub struct Plan {
+    pub saves: usize,
+    pub workspaces: usize,
+    pub seed: u64,
+}
+
+/// What a soak has found.
+#[derive(Default)]
+pub struct Report {
+    pub saves: usize,
+    /// Saves that were not served in time, by the save's name.
+    pub stale: Vec<String>,
+    /// States served that never were on the disk, of workspaces that are swapped as a whole.
+    pub mixed: usize,
+    /// Texts served that never were complete.
+    pub half: usize,
+    /// States that readers saw.
+    pub reads: usize,
+    /// From the end of a save until it was served; sorted.
+    pub lags: Vec<Duration>,
+    /// The same for swaps of `..data`.
+    pub swap_lags: Vec<Duration>,
+    /// The same for removals, which are believed only after a while.
+    pub removal_lags: Vec<Duration>,
+    /// The longest lag of each kind of save.
+    pub slowest: BTreeMap<&'static str, Duration>,
+    pub sweep_hits: u64,
+    pub published: u64,
+}
+
+impl Report {
+    /// The gates: nothing stale, mixed or half; lag p99 under 150 ms, under 60 ms for a swap (at the median, since a
+    /// file's own rest of 50 ms is most of it where the folder was only just written).
+    pub fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let mut gate = |fault: bool, what: String| faults.extend(fault.then_some(what));
+        gate(!self.stale.is_empty(), format!("{} stale: {:?}", self.stale.len(), self.stale));
+        gate(self.mixed > 0, format!("{} mixed", self.mixed));
+        gate(self.half > 0, format!("{} half", self.half));
+        faults
+    }
+
+    /// The lag gates, for a machine that is not busy with other things.
+    #[allow(dead_code, reason = "for the soak alone")]
+    pub fn slowness(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        for (what, lags, limit) in [("lag", &self.lags, 150), ("lag of a swap", &self.swap_lags, 60)] {
+            let p99 = quantile(lags, 0.99);
+            if p99 > Duration::from_millis(limit) {
+                faults.push(format!("{what}: p99 {p99:.1?} is over {limit} ms"));
+            }
+        }
+        faults
+    }
+}
+
+#[allow(dead_code, reason = "for the soak alone")]
+pub fn quantile(sorted: &[Duration], q: f64) -> Duration {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    let index = ((sorted.len() as f64 * q) as usize).min(sorted.len().saturating_sub(1));
+    sorted.get(index).copied().unwrap_or_default()
+}
+
+/// A small generator of even quality; the same seed gives the same saves.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % n as u64).unwrap()
+    }
+}
+
+/// Runs the plan below `folder`; `progress` is told of every save.
+pub fn run(folder: &Path, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Report {
+    let (root, aside) = (folder.join("workspaces"), folder.join("aside"));
+    std::fs::create_dir_all(&root).unwrap();
+    // Two thirds plain, the rest half ConfigMaps and half links.
+    let shape = |i: usize| match i % 6 {
+        4 => Shape::ConfigMap,
+        5 => Shape::Symlinked,
+        _ => Shape::Plain,
+    };
+    let sites: Vec<Site> =
+        (0..plan.workspaces).map(|i| Site::new(&root, &aside, &format!("ws-{i:02}"), shape(i))).collect();
+    let service = Service::start(options(&root));
+    let looked_at: Vec<_> = sites.iter().map(|site| (site.id.to_string(), Arc::clone(&site.seen))).collect();
+
+    let report = Mutex::new(Report::default());
+    let (left, done) = (AtomicUsize::new(plan.saves), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| look_on(&service.store, &looked_at, &done));
+        let mut shares: Vec<Vec<Site>> = (0..WRITERS).map(|_| Vec::new()).collect();
+        for (i, site) in sites.into_iter().enumerate() {
+            shares[i % WRITERS].push(site);
+        }
+        let writers: Vec<_> = shares
+            .into_iter()
+            .enumerate()
+            .filter(|(_, share)| !share.is_empty())
+            .map(|(i, mut share)| {
+                let (store, left, report) = (&service.store, &left, &report);
+                let mut random = Random(plan.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) + i as u64 + 1);
+                scope.spawn(move || write(&mut share, store, left, &mut random, report, progress))
+            })
+            .collect();
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        done.store(true, Relaxed);
+        let (reads, mixed, half) = reader.join().unwrap();
+        let mut report = report.lock().unwrap();
+        (report.reads, report.mixed, report.half) = (reads, mixed, half);
+    });
+    let mut report = report.into_inner().unwrap();
+    report.lags.sort();
+    report.swap_lags.sort();
+    report.removal_lags.sort();
+    report.sweep_hits = service.source.status().sweep_hits();
+    report.published = service.source.status().published();
+    report
+}
+
+/// Threads that save, each in its own workspaces.
+const WRITERS: usize = 4;
+
+fn write(
+    sites: &mut [Site],
+    store: &Store,
+    left: &AtomicUsize,
+    random: &mut Random,
+    report: &Mutex<Report>,
+    progress: &(dyn Fn() + Sync),
+) {
+    let waiting = waiting();
+    while left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
+        let index = random.below(sites.len());
+        let site = &mut sites[index];
+        let fitting: Vec<&Save> = SAVES.iter().filter(|save| save.on.contains(&site.shape)).collect();
+        let save = fitting[random.below(fitting.len())];
+        (save.act)(site);
+        let ended = Instant::now();
+        let found = wait_within(&waiting, store, STALE_AFTER, site.id.as_str(), |state| site.is_served(state));
+        let lag = ended.elapsed();
+        let mut report = report.lock().unwrap();
+        report.saves += 1;
+        let slowest = report.slowest.entry(save.name).or_default();
+        *slowest = lag.max(*slowest);
+        match found {
+            None => report.stale.push(format!("{} ({:?})", save.name, site.shape)),
+            Some(_) if save.removes => report.removal_lags.push(lag),
+            Some(_) if save.name.contains("..data") => report.swap_lags.push(lag),
+            Some(_) => report.lags.push(lag),
+        }
+        progress();
+    }
+}
+
+/// Reads every workspace over and over, and counts the states seen, those mixed and those half-written.
+fn look_on(store: &Store, sites: &[(String, Arc<Mutex<Allowed>>)], done: &AtomicBool) -> (usize, usize, usize) {
+    let (mut reads, mut mixed, mut half) = (0, 0, 0);
+    let mut last: BTreeMap<&str, Hashes> = BTreeMap::new();
+    while !done.load(Relaxed) {
+        for (id, allowed) in sites {
+            let Some(state) = store.get(id) else { continue };
+            let Some(inputs) = served(&state) else { continue };
+            reads += 1;
+            if last.get(id.as_str()) == Some(inputs) {
+                continue;
+            }
+            last.insert(id, inputs.clone());
+            let allowed = allowed.lock().unwrap();
+            let is_whole = allowed.whole.contains(inputs);
+            mixed += usize::from(allowed.swapped && !is_whole);
+            half += inputs
+                .iter()
+                .filter(|(path, hash)| !allowed.texts.contains(&(Arc::clone(path), Arc::clone(hash))))
+                .count();
+        }
+        thread::sleep(Duration::from_micros(500));
+    }
+    (reads, mixed, half)
+}

@@ -14,20 +14,10 @@ impl Config {
             allowed_link_targets: self.allowed_link_targets.clone(),
             profiles: Some(self.profiles.clone()),
             settings: self.settings.clone(),
-            watch: self.watch.mode.into(),
+            watch: self.watch.mode,
             poll_interval: self.watch.poll_interval,
             sweep_interval: self.watch.sweep_interval,
             ..source::Options::default()
-        }
-    }
-}
-
-impl From<super::WatchMode> for source::Watch {
-    fn from(mode: super::WatchMode) -> Self {
-        match mode {
-            super::WatchMode::Auto => Self::Auto,
-            super::WatchMode::Events => Self::Events,
-            super::WatchMode::Poll => Self::Poll,
         }
     }
 }

@@ -2,11 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::{
-    config::{Config, WatchMode},
-    id::Id,
-    settings::Settings,
-};
+use crate::{config::WatchMode, id::Id, settings::Settings};
 
 /// All that the source depends on. Paths are absolute.
 #[derive(Debug, Clone)]
@@ -31,26 +27,6 @@ pub struct Options {
     pub sweep_interval: Duration,
     /// Threads that load at the start and in bursts; default: as many as cores, at most 8.
     pub load_threads: usize,
-}
-
-impl Options {
-    /// What a config says.
-    #[must_use]
-    pub fn of(config: &Config) -> Self {
-        let single = config.workspaces.single.iter();
-        Self {
-            roots: config.workspaces.root.iter().cloned().collect(),
-            workspaces: single.map(|workspace| (workspace.id.clone(), workspace.folder.clone())).collect(),
-            shared_skills: config.shared_skills.clone(),
-            allowed_link_targets: config.allowed_link_targets.clone(),
-            profiles: Some(config.profiles.clone()),
-            settings: config.settings.clone(),
-            watch: config.watch.mode,
-            poll_interval: config.watch.poll_interval,
-            sweep_interval: config.watch.sweep_interval,
-            ..Self::default()
-        }
-    }
 }
 
 impl Default for Options {

@@ -3,38 +3,35 @@
 //! Two passes keep the wall between them: the messages are plain prost types that any module may use, while
 //! the service code, which needs tonic, is included from `src/grpc/` only.
 
-use std::{env, error::Error, fs, path::PathBuf};
+use std::{env, error::Error, fs, path::Path, path::PathBuf};
 
 use prost_types::FileDescriptorSet;
 
-const PROTO: &str = "proto/promptd/v1/promptd.proto";
+const CONTRACT: &str = "proto/promptd/v1/promptd.proto";
+const HEALTH: &str = "third_party/grpc/health/v1/health.proto";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=proto");
+    println!("cargo:rerun-if-changed=third_party");
     let out = PathBuf::from(env::var("OUT_DIR")?);
 
-    let mut compiler = protox::Compiler::new(["proto"])?;
+    let contract = descriptors("proto", CONTRACT, &out.join("promptd.fds"))?;
+    let health = descriptors("third_party", HEALTH, &out.join("health.fds"))?;
+
+    prost_build::Config::new().compile_fds(contract.clone())?;
+    let services = out.join("services");
+    fs::create_dir_all(&services)?;
+    let build = || tonic_prost_build::configure().out_dir(&services);
+    build().extern_path(".promptd.v1", "crate::proto").compile_fds(contract)?;
+    build().compile_fds(health)?;
+    Ok(())
+}
+
+/// Compiles a file and keeps the encoded descriptors, comments included, for reflection.
+fn descriptors(root: &str, file: &str, kept: &Path) -> Result<FileDescriptorSet, Box<dyn Error>> {
+    let mut compiler = protox::Compiler::new([root])?;
     compiler.include_source_info(true).include_imports(true);
-    let set = compiler.open_file(PROTO)?.file_descriptor_set();
-    fs::write(out.join("promptd.fds"), compiler.encode_file_descriptor_set())?;
-
-    messages(set.clone())?;
-    services(set, out.join("services"))
-}
-
-fn messages(set: FileDescriptorSet) -> Result<(), Box<dyn Error>> {
-    let mut config = prost_build::Config::new();
-    config.compile_fds(set)?;
-    Ok(())
-}
-
-fn services(set: FileDescriptorSet, out: PathBuf) -> Result<(), Box<dyn Error>> {
-    fs::create_dir_all(&out)?;
-    tonic_prost_build::configure()
-        .build_client(true)
-        .build_transport(true)
-        .out_dir(out)
-        .extern_path(".promptd.v1", "crate::proto")
-        .compile_fds(set)?;
-    Ok(())
+    let set = compiler.open_file(file)?.file_descriptor_set();
+    fs::write(kept, compiler.encode_file_descriptor_set())?;
+    Ok(set)
 }

@@ -1,5 +1,51 @@
 //! The gRPC service: the only code that knows tonic.
 
+mod answer;
+pub mod api;
+mod ask;
+mod auth;
+mod backend;
+mod call;
+mod error;
+mod findings;
+mod health;
+mod lifecycle;
+mod listen;
+mod observer;
 mod options;
+mod page;
+mod profile_service;
+mod prompt_service;
+mod reflection;
+mod server;
+mod skills;
+mod stream;
+mod tls;
+mod view;
+mod watch;
+mod web;
+mod workspace_service;
 
+pub use auth::{Access, Token, Tokens};
+pub use backend::{Backend, Clock, Profiles, ReadSkillFile};
+pub use error::DOMAIN;
+pub use lifecycle::{Lifecycle, Phase};
+pub use observer::{Call, Observer, Unobserved};
 pub use options::{Options, Web};
+pub use server::{Ended, Server, ServerError};
+pub use tls::{Pem, Tls, TlsError};
+
+use self::{auth::Caller, error::Error};
+use crate::id::Id;
+
+/// Who sent a request: [`call`] has put it there.
+fn caller<T>(request: &tonic::Request<T>) -> Caller {
+    request.extensions().get().cloned().unwrap_or_default()
+}
+
+/// The workspace that a request names, if its caller may see it.
+fn workspace(raw: &str, caller: &Caller) -> Result<Id, Error> {
+    let id = Id::parse(raw).map_err(|e| Error::invalid("workspace_id", e.to_string()))?;
+    caller.must_see(&id)?;
+    Ok(id)
+}

@@ -15,7 +15,7 @@ pub struct Options {
     pub request: request::Limits,
     /// The most bytes of one request message; default 4 MiB.
     pub max_message_bytes: usize,
-    /// The most calls in flight in the whole process, streams not counted; default 1,024. More are UNAVAILABLE.
+    /// The most calls in flight in the whole process, streams not counted; default 1,024. More are `UNAVAILABLE`.
     pub max_in_flight: usize,
     /// The most open streams (`WatchWorkspace`, `Health.Watch`, reflection) in the whole process; default 10,000.
     pub max_streams: usize,
@@ -32,9 +32,9 @@ pub struct Options {
     /// When to ask the client of a connection to open a new one, so that replicas share load; default 30 min; `None`:
     /// never.
     pub max_connection_age: Option<Duration>,
-    /// What UNAVAILABLE tells callers to wait; default 1 s.
+    /// What `UNAVAILABLE` tells callers to wait; default 1 s.
     pub retry_delay: Duration,
-    /// How long to go on serving after NOT_SERVING is told, for balancers to notice; default 0.
+    /// How long to go on serving after `NOT_SERVING` is told, for balancers to notice; default 0.
     pub drain_delay: Duration,
     /// How long calls may run on after that before the server ends without them; default 10 s.
     pub drain_limit: Duration,

@@ -1,6 +1,6 @@
 //! How much one request may carry.
 
-/// Bounds on one request's lists. A list over its bound is INVALID_ARGUMENT and names the bound; bytes are bounded
+/// Bounds on one request's lists. A list over its bound is `INVALID_ARGUMENT` and names the bound; bytes are bounded
 /// by the message limit of [`crate::grpc`] already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     prompt::{Agent, Channel, RUNTIME_LABELS, ResponseFormat, Snippet, Stage, Turn, User},
-    proto, zone,
+    proto, text, zone,
 };
 
 /// Checks a turn. `now` is the clock where the turn brings none.
@@ -54,11 +54,14 @@ fn time_zone(name: &str, violations: &mut Violations) -> Option<jiff::tz::TimeZo
 
 fn variables(raw: prost_types::Struct, limits: &Limits, violations: &mut Violations) -> Vec<(String, Value)> {
     const PATH: &str = "turn.variables";
+    /// Longer than every label.
+    const MAX_KEY_CHARS: usize = 256;
     if !violations.within(PATH, raw.fields.len(), limits.max_variables) {
         return Vec::new();
     }
     for key in raw.fields.keys() {
-        let name = on_one_line(key);
+        // As it will read in the prompt: hidden characters and doubled spaces do not tell it from a label.
+        let name = text::inline::inline(key, MAX_KEY_CHARS).text.to_lowercase();
         if name.is_empty() {
             violations.add(member(PATH, key), "a variable needs a name");
         }
@@ -67,18 +70,6 @@ fn variables(raw: prost_types::Struct, limits: &Limits, violations: &mut Violati
         }
     }
     object(raw, PATH, violations).into_iter().collect()
-}
-
-/// How a key reads in the prompt, in lower case: hidden characters and doubled spaces would not tell it from a label.
-fn on_one_line(key: &str) -> String {
-    let space = |c: char| if c.is_control() { ' ' } else { c };
-    let seen: String = key.to_lowercase().chars().map(space).filter(|c| !is_hidden(*c)).collect();
-    seen.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}'
-        | '\u{e0000}'..='\u{e007f}')
 }
 
 fn knowledge(raw: Vec<proto::KnowledgeSnippet>, limits: &Limits, violations: &mut Violations) -> Vec<Snippet> {

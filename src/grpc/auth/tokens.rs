@@ -1,0 +1,246 @@
+//! The tokens file: who may call, and what they may see.
+//!
+//! ```yaml
+//! tokens:
+//!   - name: harbour-frontend       # for the log; never the token itself
+//!     sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+//!     workspaces: ["harbor", "harbor-*"]   # globs over ids, case-sensitive; absent: all, []: none
+//!     skills: ["*"]                        # globs over skill names; absent: all, []: none
+//!   - name: laptop
+//!     token: keep-this-somewhere-safe      # instead of sha256, where the file itself is secret
+//! ```
+
+use std::{fmt, sync::Arc};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use sha2::{Digest as _, Sha256};
+use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
+
+use crate::{
+    finding::{Code, Finding},
+    globs::{NameGlobs, SkillFilter},
+    id::Id,
+    yaml::{self, Fault, Fields, Mark, Value},
+};
+
+/// Every token that is accepted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tokens(Vec<Arc<Token>>);
+
+/// One token and what it may see. It holds the token's hash alone.
+#[derive(Clone, PartialEq)]
+pub struct Token {
+    /// For logs.
+    pub name: String,
+    sha256: [u8; 32],
+    workspaces: Option<IdGlobs>,
+    skills: Option<SkillFilter>,
+}
+
+/// The fewest characters of a token in plain text: what is shorter can be guessed.
+const MIN_TOKEN_CHARS: usize = 16;
+
+impl Tokens {
+    /// Reads a tokens file; `path` names it in the findings. The error has every fault of the file, and no token.
+    pub fn parse(text: &str, path: &str) -> Result<Self, Vec<Finding>> {
+        let told = |faults: Vec<Fault>| faults.into_iter().map(|fault| fault.into_finding(path)).collect::<Vec<_>>();
+        let root = yaml::parse(text).map_err(told)?;
+        let faults = yaml::Faults::default();
+        let mut fields = Fields::root(&root, &faults);
+        let entries = fields.each("tokens");
+        let tokens: Vec<_> = entries.into_iter().filter_map(token).map(Arc::new).collect();
+        let at = fields.at();
+        fields.finish();
+        for (index, token) in tokens.iter().enumerate() {
+            if tokens[..index].iter().any(|other| other.sha256 == token.sha256 || other.name == token.name) {
+                faults.add(Code::DuplicateKey, at, format!("`{}`: its name or token stands there twice", token.name));
+            }
+        }
+        let faults = faults.into_vec();
+        if faults.is_empty() { Ok(Self(tokens)) } else { Err(told(faults)) }
+    }
+
+    /// The token that `presented` is, if it is one. Every token is looked at, and each in constant time, so that the
+    /// time taken tells nothing.
+    pub(super) fn find(&self, presented: &[u8]) -> Option<&Arc<Token>> {
+        let hash: [u8; 32] = Sha256::digest(presented).into();
+        let (mut index, mut found) = (0_u64, Choice::from(0));
+        for (at, token) in (0_u64..).zip(&self.0) {
+            let equal = token.sha256.ct_eq(&hash);
+            index.conditional_assign(&at, equal);
+            found |= equal;
+        }
+        bool::from(found).then(|| usize::try_from(index).ok().and_then(|index| self.0.get(index))).flatten()
+    }
+
+    /// The token of the same secret.
+    pub(super) fn same(&self, token: &Token) -> Option<&Arc<Token>> {
+        self.0.iter().find(|other| other.sha256 == token.sha256)
+    }
+}
+
+impl Token {
+    /// Whether it is for that workspace.
+    pub(super) fn admits(&self, workspace: &Id) -> bool {
+        self.workspaces.as_ref().is_none_or(|globs| globs.set.is_match(workspace.as_str()))
+    }
+
+    /// The wall around the skills that it may see; `None`: it may see all.
+    pub(super) fn skills(&self) -> Option<&SkillFilter> {
+        self.skills.as_ref()
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Token").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+fn token(mut fields: Fields<'_, '_>) -> Option<Token> {
+    let (at, faults) = (fields.at(), fields.faults());
+    let name = fields.text("name");
+    let secret = secret(&mut fields);
+    let workspaces = fields.texts("workspaces").map(|globs| IdGlobs::compile(&globs, &fields));
+    let skills = fields.texts("skills").map(|globs| skill_wall(&globs, &fields));
+    fields.finish();
+    if name.is_none() {
+        faults.add(Code::InvalidValue, at, "a token needs a `name`, for the log");
+    }
+    Some(Token { name: name?.to_owned(), sha256: secret?, workspaces, skills })
+}
+
+/// The hash, as given or of the token as given.
+fn secret(fields: &mut Fields<'_, '_>) -> Option<[u8; 32]> {
+    let (at, faults) = (fields.at(), fields.faults());
+    // Not `Fields::text`: its faults may show the value.
+    let mut scalar = |key| match fields.node(key).map(|node| (&node.value, node.at)) {
+        Some((Value::Scalar(scalar), at)) => Some((scalar.text.as_str(), at)),
+        Some((_, at)) => {
+            faults.add(Code::WrongType, at, format!("`{key}` must be text"));
+            None
+        }
+        None => None,
+    };
+    match (scalar("token"), scalar("sha256")) {
+        (Some((token, at)), None) => {
+            if token.chars().count() < MIN_TOKEN_CHARS {
+                let message = format!("a token shorter than {MIN_TOKEN_CHARS} characters can be guessed");
+                faults.add(Code::InvalidValue, at, message);
+            }
+            Some(Sha256::digest(token.as_bytes()).into())
+        }
+        (None, Some((hex, at))) => {
+            let hash = from_hex(hex);
+            if hash.is_none() {
+                faults.add(Code::InvalidValue, at, "`sha256` must be 64 hex digits: the SHA-256 of the token");
+            }
+            hash
+        }
+        _ => {
+            faults.add(Code::InvalidValue, at, "a token needs either `token` or `sha256`");
+            None
+        }
+    }
+}
+
+fn from_hex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
+fn skill_wall(globs: &[(&str, Mark)], fields: &Fields<'_, '_>) -> SkillFilter {
+    let allow = NameGlobs::compile(globs.iter().map(|(glob, _)| glob)).unwrap_or_else(|e| {
+        let at = globs.get(e.index).map_or(fields.at(), |(_, at)| *at);
+        fields.faults().add(Code::GlobInvalid, at, e.to_string());
+        NameGlobs::default()
+    });
+    SkillFilter { allow: Some(allow), block: NameGlobs::default() }
+}
+
+/// Globs over workspace ids. Unlike skill names these differ by case: a wall must not be wider than it looks.
+#[derive(Clone)]
+struct IdGlobs {
+    globs: Vec<String>,
+    set: GlobSet,
+}
+
+impl IdGlobs {
+    fn compile(globs: &[(&str, Mark)], fields: &Fields<'_, '_>) -> Self {
+        let mut set = GlobSetBuilder::new();
+        for (glob, at) in globs {
+            match GlobBuilder::new(glob).build() {
+                Ok(glob) => _ = set.add(glob),
+                Err(e) => fields.faults().add(Code::GlobInvalid, *at, format!("glob `{glob}`: {}", e.kind())),
+            }
+        }
+        let set = set.build().unwrap_or_else(|e| {
+            fields.faults().add(Code::GlobInvalid, fields.at(), e.kind().to_string());
+            GlobSet::empty()
+        });
+        Self { globs: globs.iter().map(|(glob, _)| (*glob).to_owned()).collect(), set }
+    }
+}
+
+impl PartialEq for IdGlobs {
+    fn eq(&self, other: &Self) -> bool {
+        self.globs == other.globs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "tokens:
+  - name: a
+    token: aaaaaaaaaaaaaaaa
+    workspaces: [\"harbor*\"]
+    skills: [\"git\"]
+  - name: b
+    # of `bbbbbbbbbbbbbbbb`
+    sha256: \"HASH\"
+";
+
+    fn file() -> String {
+        let hash: [u8; 32] = Sha256::digest(b"bbbbbbbbbbbbbbbb").into();
+        FILE.replace("HASH", &crate::prompt::Digest(hash).to_hex())
+    }
+
+    #[test]
+    fn tokens_are_known_by_text_and_by_hash() {
+        let tokens = Tokens::parse(&file(), "tokens.yaml").unwrap();
+        let id = |text| Id::parse(text).unwrap();
+        let a = tokens.find(b"aaaaaaaaaaaaaaaa").unwrap();
+        assert_eq!(a.name, "a");
+        assert!(a.admits(&id("harbor-2")) && !a.admits(&id("Harbor")) && !a.admits(&id("other")));
+        assert!(a.skills().unwrap().admits("git", "git") && !a.skills().unwrap().admits("db", "db"));
+        let b = tokens.find(b"bbbbbbbbbbbbbbbb").unwrap();
+        assert!(b.name == "b" && b.admits(&id("other")) && b.skills().is_none());
+        assert!(tokens.find(b"").is_none() && tokens.find(b"aaaaaaaaaaaaaaab").is_none());
+    }
+
+    #[test]
+    fn faults_are_all_told_and_none_shows_a_token() {
+        let text = "tokens:\n  - name: a\n    token: 1234567\n  - token: [x, secret-secret-1]\n  - name: c\n    sha256: secret\n\
+                    \x20   token: both-both-both-both\n  - name: d\n    sha256: secret-hash\n    workspaces: [\"[\"]\n    skils: []\n";
+        let told = Tokens::parse(text, "tokens.yaml").unwrap_err();
+        let lines: Vec<_> = told.iter().map(|f| format!("{} {}", f.place, f.message)).collect();
+        assert_eq!(told.len(), 8, "{lines:#?}");
+        for secret in ["1234567", "secret", "both-both"] {
+            assert!(!lines.iter().any(|line| line.contains(secret)), "{lines:#?}");
+        }
+    }
+
+    #[test]
+    fn one_token_cannot_be_two() {
+        let twice = "tokens:\n  - {name: a, token: aaaaaaaaaaaaaaaa}\n  - {name: b, token: aaaaaaaaaaaaaaaa}\n";
+        assert_eq!(Tokens::parse(twice, "t").unwrap_err().len(), 1);
+    }
+}

@@ -1,0 +1,87 @@
+//! What the services answer from.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Access, Observer, error::Error};
+use crate::{
+    finding::{Code, Finding, Place},
+    id::Id,
+    profile::{Profile, ProfileSet},
+    store::{Loaded, Pinned, State, Store},
+    workspace::{FileBytes, MANIFEST, ReadError, Skill},
+};
+
+/// The clock of turns that bring none, and of nothing else.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Reads a skill's file as it is on the disk now: the workspace's folder, the skill, and the file's path below the
+/// skill's folder, `SKILL.md` or one of its bundled files. It may block.
+pub type ReadSkillFile = Arc<dyn Fn(&str, &Skill, &str) -> Result<FileBytes, ReadError> + Send + Sync>;
+
+/// Gives the profiles in use now.
+pub type Profiles = Arc<dyn Fn() -> Arc<ProfileSet> + Send + Sync>;
+
+/// All that the services answer from.
+#[derive(Clone)]
+pub struct Backend {
+    /// The workspaces.
+    pub store: Arc<Store>,
+    /// The profiles.
+    pub profiles: Profiles,
+    /// Reads skills' files.
+    pub read_skill_file: ReadSkillFile,
+    /// The clock.
+    pub clock: Clock,
+    /// Who may call.
+    pub access: Arc<Access>,
+    /// Who is told.
+    pub observer: Arc<dyn Observer>,
+}
+
+impl Backend {
+    /// The newest revision of a workspace.
+    pub(super) fn newest(&self, id: &Id) -> Result<Arc<Loaded>, Error> {
+        match self.store.get(id.as_str()).as_deref() {
+            Some(State::Ready(loaded)) => Ok(Arc::clone(loaded)),
+            Some(State::Invalid(faults)) => {
+                Err(Error::WorkspaceInvalid { id: id.to_string(), faults: faults.to_vec() })
+            }
+            Some(State::Gone) | None => Err(missing(id)),
+        }
+    }
+
+    /// The workspace at a revision seen before.
+    pub(super) fn pinned(&self, id: &Id, revision: &str) -> Result<Arc<Loaded>, Error> {
+        match self.store.at(id.as_str(), revision) {
+            Some(Pinned::Held(loaded)) => Ok(loaded),
+            Some(Pinned::Expired) => Err(Error::RevisionExpired),
+            None => Err(missing(id)),
+        }
+    }
+}
+
+pub(super) fn missing(id: &Id) -> Error {
+    Error::Missing { kind: "workspace", name: id.to_string() }
+}
+
+/// The profile that a request names, else the workspace's own.
+pub(super) fn profile<'s>(
+    profiles: &'s ProfileSet,
+    named: Option<&Id>,
+    own: &Id,
+    workspace: &Id,
+) -> Result<&'s Arc<Profile>, Error> {
+    match named {
+        Some(name) => profiles.get(name.as_str()).ok_or_else(|| {
+            let known: Vec<_> = profiles.iter().map(|profile| profile.name.as_str()).collect();
+            Error::invalid("profile", format!("there is no profile `{name}`; there are: {}", known.join(", ")))
+        }),
+        None => profiles.get(own.as_str()).ok_or_else(|| {
+            let message = format!("there is no profile `{own}`");
+            let fault = Finding::new(Code::InvalidValue, Place::file(MANIFEST), message);
+            Error::WorkspaceInvalid { id: workspace.to_string(), faults: vec![fault] }
+        }),
+    }
+}

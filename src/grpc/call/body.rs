@@ -1,0 +1,84 @@
+//! The body of an open stream: it ends when it must, with a status that says why.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body::{Body as HttpBody, Frame};
+use tokio::sync::OwnedSemaphorePermit;
+use tonic::{Code, Status, body::Body};
+
+use super::{caught, record::Record};
+use crate::grpc::error::Error;
+
+type End = Pin<Box<dyn Future<Output = Error> + Send>>;
+
+/// A stream's body. It holds the stream's place among the open ones.
+pub(super) struct Guarded {
+    inner: Body,
+    end: End,
+    open: Option<(Record, OwnedSemaphorePermit)>,
+}
+
+impl Guarded {
+    pub(super) fn new(inner: Body, end: End, record: Record, permit: OwnedSemaphorePermit) -> Self {
+        Self { inner, end, open: Some((record, permit)) }
+    }
+
+    fn close(&mut self, code: Code) {
+        if let Some((record, _permit)) = self.open.take() {
+            record.end(code);
+        }
+    }
+
+    fn close_with(&mut self, error: Error) -> Frame<Bytes> {
+        let status = Status::from(error);
+        let mut trailers = HeaderMap::new();
+        // It fails only where the status does not fit into headers, which `Error` sees to.
+        let _ = status.add_header(&mut trailers);
+        self.close(status.code());
+        Frame::trailers(trailers)
+    }
+}
+
+impl HttpBody for Guarded {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let this = &mut *self;
+        if this.open.is_none() {
+            return Poll::Ready(None);
+        }
+        match caught(|| Pin::new(&mut this.inner).poll_frame(cx)) {
+            Poll::Ready(Ok(Some(Ok(frame)))) => {
+                if let Some(trailers) = frame.trailers_ref() {
+                    let status = Status::from_header_map(trailers);
+                    this.close(status.map_or(Code::Unknown, |status| status.code()));
+                }
+                return Poll::Ready(Some(Ok(frame)));
+            }
+            Poll::Ready(Ok(ended)) => {
+                this.close(Code::Cancelled);
+                return Poll::Ready(ended);
+            }
+            Poll::Ready(Err(super::Panicked)) => {
+                if let Some((record, _)) = &this.open {
+                    record.panicked();
+                }
+                return Poll::Ready(Some(Ok(this.close_with(Error::Internal))));
+            }
+            Poll::Pending => {}
+        }
+        // After the stream itself, so that what it had ready still goes out.
+        this.end.as_mut().poll(cx).map(|error| Some(Ok(this.close_with(error))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.open.is_none()
+    }
+}

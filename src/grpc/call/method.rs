@@ -1,0 +1,77 @@
+//! The methods that the server has.
+
+/// One of the server's methods, or none of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Method {
+    /// Its name for logs and metrics; `other` where the server has no such method.
+    pub(super) name: &'static str,
+    /// What answers.
+    pub(super) kind: Kind,
+}
+
+/// What a method's call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One answer.
+    Unary,
+    /// A stream that can stay open for days.
+    Stream,
+}
+
+use Kind::{Stream, Unary};
+
+const METHODS: &[(&str, Kind)] = &[
+    ("promptd.v1.PromptService/AssemblePrompt", Unary),
+    ("promptd.v1.PromptService/ParseReply", Unary),
+    ("promptd.v1.WorkspaceService/ListWorkspaces", Unary),
+    ("promptd.v1.WorkspaceService/GetWorkspace", Unary),
+    ("promptd.v1.WorkspaceService/WatchWorkspace", Stream),
+    ("promptd.v1.WorkspaceService/ListSkills", Unary),
+    ("promptd.v1.WorkspaceService/ReadSkill", Unary),
+    ("promptd.v1.ProfileService/ListProfiles", Unary),
+    ("promptd.v1.ProfileService/GetProfile", Unary),
+    ("grpc.health.v1.Health/Check", Unary),
+    ("grpc.health.v1.Health/List", Unary),
+    ("grpc.health.v1.Health/Watch", Stream),
+    ("grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Stream),
+    ("grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Stream),
+];
+
+impl Method {
+    /// The method of a request's path.
+    pub(super) fn of(path: &str) -> Self {
+        let name = path.strip_prefix('/').unwrap_or(path);
+        let known = METHODS.iter().find(|(known, _)| *known == name);
+        known.map_or(Self { name: "other", kind: Unary }, |(name, kind)| Self { name, kind: *kind })
+    }
+
+    /// Whether anyone may call it, at any time: probes need no token and ask before the server is ready.
+    pub(super) fn is_health(self) -> bool {
+        self.name.starts_with("grpc.health.v1.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grpc::api;
+
+    #[test]
+    fn every_method_of_the_contract_is_known_and_streams_are_streams() {
+        use prost::Message as _;
+        for encoded in [crate::proto::DESCRIPTORS, api::health::DESCRIPTORS] {
+            let set = prost_types::FileDescriptorSet::decode(encoded).unwrap();
+            for file in &set.file {
+                for service in &file.service {
+                    for method in &service.method {
+                        let path = format!("/{}.{}/{}", file.package(), service.name(), method.name());
+                        let known = Method::of(&path);
+                        assert_eq!(format!("/{}", known.name), path);
+                        assert_eq!(known.kind == Stream, method.server_streaming(), "{path}");
+                    }
+                }
+            }
+        }
+        assert_eq!(Method::of("/a.caller/invented").name, "other");
+    }
+}

@@ -1,0 +1,272 @@
+//! What happens around every call, whatever it calls: one service instead of a stack of layers, so that a call is
+//! boxed once and the order is plain to read.
+//!
+//! In this order: a request id and a span; the gate of the [`Lifecycle`]; the token; a place among the calls in
+//! flight; the deadline; the call itself, whose panic is its own; and an answer that carries the request id and, where
+//! it is an error, details.
+
+mod body;
+mod deadline;
+mod method;
+mod record;
+mod trace;
+
+use std::{
+    any::Any,
+    convert::Infallible,
+    future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use http::{HeaderValue, Request, Response};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
+use tonic::{Code, Status, body::Body};
+use tower::Service;
+use tracing::{Instrument as _, Span};
+
+use self::{
+    body::Guarded,
+    method::{Kind, Method},
+    record::Record,
+};
+use super::{Access, Lifecycle, Observer, Options, Phase, auth::Caller, error::Error};
+
+/// Wraps a service.
+#[derive(Clone)]
+pub(super) struct Calls<S> {
+    inner: S,
+    shared: Arc<Shared>,
+}
+
+/// What all calls share.
+pub(super) struct Shared {
+    lifecycle: Arc<Lifecycle>,
+    access: Arc<Access>,
+    observer: Arc<dyn Observer>,
+    in_flight: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+    max_message_bytes: usize,
+    max_call_time: Duration,
+    retry: Duration,
+}
+
+impl Shared {
+    pub(super) fn new(
+        options: &Options,
+        lifecycle: Arc<Lifecycle>,
+        access: Arc<Access>,
+        observer: Arc<dyn Observer>,
+    ) -> Self {
+        Self {
+            lifecycle,
+            access,
+            observer,
+            in_flight: Arc::new(Semaphore::new(options.max_in_flight)),
+            streams: Arc::new(Semaphore::new(options.max_streams)),
+            max_message_bytes: options.max_message_bytes,
+            max_call_time: options.max_call_time,
+            retry: options.retry_delay,
+        }
+    }
+
+    /// Lets a call in, or says why not.
+    fn admit(&self, method: Method, headers: &http::HeaderMap) -> Result<(Caller, OwnedSemaphorePermit), Error> {
+        let retry = self.retry;
+        let caller = if method.is_health() {
+            Caller::default()
+        } else {
+            match self.lifecycle.phase() {
+                Phase::Starting => return Err(Error::Starting { retry }),
+                Phase::Closing => return Err(Error::Draining { retry }),
+                Phase::Serving | Phase::Leaving => self.access.caller(headers)?,
+            }
+        };
+        let places = match method.kind {
+            Kind::Unary => &self.in_flight,
+            Kind::Stream => &self.streams,
+        };
+        let permit = Arc::clone(places).try_acquire_owned().map_err(|_| Error::Overloaded { retry })?;
+        Ok((caller, permit))
+    }
+
+    /// Why an open stream must end, once it must.
+    async fn end_of_stream(self: Arc<Self>, caller: Caller, deadline: Option<Instant>) -> Error {
+        let passed = async {
+            match deadline {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.lifecycle.reached(Phase::Closing) => Error::Draining { retry: self.retry },
+            error = self.access.revoked(&caller, self.retry) => error,
+            () = passed => Error::DeadlineExceeded,
+        }
+    }
+}
+
+impl<S> Calls<S> {
+    pub(super) fn new(inner: S, shared: Arc<Shared>) -> Self {
+        Self { inner, shared }
+    }
+}
+
+impl<S> Service<Request<Body>> for Calls<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let method = Method::of(request.uri().path());
+        let id = trace::request_id(request.headers());
+        let span = span(method, &id, &request);
+        // The clone is the one that will be ready next; the one that is ready now makes this call.
+        let clone = self.inner.clone();
+        let inner = std::mem::replace(&mut self.inner, clone);
+        let shared = Arc::clone(&self.shared);
+        let record = Record::begin(Arc::clone(&shared.observer), method.name);
+        let begun = Instant::now();
+        let answer = async move {
+            let mut response = answer(inner, shared, method, request, record, begun).await;
+            response.headers_mut().insert(trace::REQUEST_ID, id);
+            Ok(response)
+        };
+        Box::pin(answer.instrument(span))
+    }
+}
+
+async fn answer<S>(
+    mut inner: S,
+    shared: Arc<Shared>,
+    method: Method,
+    mut request: Request<Body>,
+    record: Record,
+    begun: Instant,
+) -> Response<Body>
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
+{
+    let (caller, permit) = match shared.admit(method, request.headers()) {
+        Ok(admitted) => admitted,
+        Err(error) => return refuse(error, record),
+    };
+    if let Some(name) = caller.name() {
+        Span::current().record("caller", name);
+    }
+    let longest = (method.kind == Kind::Unary).then_some(shared.max_call_time);
+    let deadline = deadline::of(request.headers(), longest).map(|timeout| begun + timeout);
+    request.extensions_mut().insert(caller.clone());
+
+    let work = catch(async move { inner.call(request).await });
+    let outcome = match deadline {
+        Some(at) => tokio::time::timeout_at(at, work).await.ok(),
+        None => Some(work.await),
+    };
+    let response = match outcome {
+        Some(Ok(Ok(response))) => response,
+        Some(Err(Panicked)) => {
+            shared.observer.panicked(method.name);
+            tracing::error!("the call panicked");
+            return refuse(Error::Internal, record);
+        }
+        None => return refuse(Error::DeadlineExceeded, record),
+    };
+    if let Some(status) = Status::from_header_map(response.headers()).filter(|status| status.code() != Code::Ok) {
+        return refuse_with(detailed(status, &shared), record);
+    }
+    if method.kind == Kind::Unary {
+        record.end(Code::Ok);
+        return response;
+    }
+    let end = shared.end_of_stream(caller, deadline);
+    response.map(|body| Body::new(Guarded::new(body, Box::pin(end), record, permit)))
+}
+
+/// The call's span. Only names that the server knows and ids that are fit for a log.
+fn span(method: Method, id: &HeaderValue, request: &Request<Body>) -> Span {
+    let span = tracing::info_span!(
+        "call",
+        method = method.name,
+        request_id = id.to_str().unwrap_or_default(),
+        caller = tracing::field::Empty,
+        trace_id = tracing::field::Empty,
+        parent_id = tracing::field::Empty,
+    );
+    if let Some((trace, parent)) = trace::trace_parent(request.headers()) {
+        span.record("trace_id", trace);
+        span.record("parent_id", parent);
+    }
+    span
+}
+
+fn refuse(error: Error, record: Record) -> Response<Body> {
+    refuse_with(error.into(), record)
+}
+
+fn refuse_with(status: Status, record: Record) -> Response<Body> {
+    record.end(status.code());
+    let (parts, ()) = status.into_http::<()>().into_parts();
+    Response::from_parts(parts, Body::empty())
+}
+
+/// An error of tonic's own, which has no details and is not always the right one, as one of this server.
+fn detailed(status: Status, shared: &Shared) -> Status {
+    if !status.details().is_empty() {
+        return status;
+    }
+    let error = match status.code() {
+        // The one that tonic gives for a message over the limit; gRPC has RESOURCE_EXHAUSTED for it.
+        Code::OutOfRange | Code::ResourceExhausted => Error::MessageTooLarge { limit: shared.max_message_bytes },
+        // tonic's for a message that cannot be decoded; nothing of this server's own comes without details.
+        Code::Internal => Error::Unreadable,
+        Code::Unimplemented if status.message().is_empty() => {
+            Error::Unimplemented("the server has no such method".into())
+        }
+        Code::Unimplemented => Error::Unimplemented(status.message().to_owned()),
+        Code::NotFound | Code::InvalidArgument => return status,
+        code => {
+            tracing::error!(?code, message = status.message(), "an error without details");
+            return status;
+        }
+    };
+    error.into()
+}
+
+/// A call panicked.
+struct Panicked;
+
+/// Runs a call to its end; a panic in it ends nothing else.
+async fn catch<F: Future>(call: F) -> Result<F::Output, Panicked> {
+    let mut call = pin!(call);
+    poll_fn(|cx| caught(|| call.as_mut().poll(cx))).await
+}
+
+fn caught<T>(poll: impl FnOnce() -> Poll<T>) -> Poll<Result<T, Panicked>> {
+    match catch_unwind(AssertUnwindSafe(poll)) {
+        Ok(poll) => poll.map(Ok),
+        Err(payload) => {
+            forget(payload);
+            Poll::Ready(Err(Panicked))
+        }
+    }
+}
+
+/// Drops a panic's payload; should that panic too, the call is over anyway.
+fn forget(payload: Box<dyn Any + Send>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+}

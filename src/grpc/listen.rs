@@ -1,0 +1,152 @@
+//! Accepting connections: bounded, without delay, with TLS where it is configured.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+};
+use tokio_rustls::server::TlsStream;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::server::Connected;
+
+use super::{Observer, Tls};
+
+/// How long a client may take for its TLS handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long to wait where the system cannot give another connection, for lack of descriptors for instance.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A connection, and its place among those that the server holds.
+pub(super) struct Connection {
+    io: Io,
+    _place: OwnedSemaphorePermit,
+}
+
+enum Io {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// The listener's connections, until the stream is dropped: then the port is closed.
+pub(super) fn connections(
+    listener: TcpListener,
+    tls: Option<Arc<Tls>>,
+    most: usize,
+    observer: Arc<dyn Observer>,
+) -> ReceiverStream<io::Result<Connection>> {
+    let (sender, receiver) = mpsc::channel(1);
+    let places = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
+    tokio::spawn(accept(listener, tls, places, observer, sender));
+    ReceiverStream::new(receiver)
+}
+
+async fn accept(
+    listener: TcpListener,
+    tls: Option<Arc<Tls>>,
+    places: Arc<Semaphore>,
+    observer: Arc<dyn Observer>,
+    sender: mpsc::Sender<io::Result<Connection>>,
+) {
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = sender.closed() => return,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(kind = ?error.kind(), "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            observer.connection_refused();
+            continue;
+        };
+        // Not fatal: the connection works without it, only slower.
+        let _ = stream.set_nodelay(true);
+        match &tls {
+            None => _ = sender.send(Ok(Connection { io: Io::Plain(stream), _place: place })).await,
+            Some(tls) => _ = tokio::spawn(handshake(stream, tls.acceptor(), place, sender.clone())),
+        }
+    }
+}
+
+/// On its own, so that a slow client delays nobody else.
+async fn handshake(
+    stream: TcpStream,
+    acceptor: tokio_rustls::TlsAcceptor,
+    place: OwnedSemaphorePermit,
+    sender: mpsc::Sender<io::Result<Connection>>,
+) {
+    match tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => _ = sender.send(Ok(Connection { io: Io::Tls(Box::new(stream)), _place: place })).await,
+        Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+        Err(_) => tracing::debug!("a TLS handshake took too long"),
+    }
+}
+
+impl Connected for Connection {
+    type ConnectInfo = ();
+
+    fn connect_info(&self) {}
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match &mut self.io {
+            Io::Plain(io) => Pin::new(io).poll_read(cx, buf),
+            Io::Tls(io) => Pin::new(io).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        match &mut self.io {
+            Io::Plain(io) => Pin::new(io).poll_write(cx, buf),
+            Io::Tls(io) => Pin::new(io).poll_write(cx, buf),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.io {
+            Io::Plain(io) => Pin::new(io).poll_write_vectored(cx, bufs),
+            Io::Tls(io) => Pin::new(io).poll_write_vectored(cx, bufs),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.io {
+            Io::Plain(io) => io.is_write_vectored(),
+            Io::Tls(io) => io.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.io {
+            Io::Plain(io) => Pin::new(io).poll_flush(cx),
+            Io::Tls(io) => Pin::new(io).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.io {
+            Io::Plain(io) => Pin::new(io).poll_shutdown(cx),
+            Io::Tls(io) => Pin::new(io).poll_shutdown(cx),
+        }
+    }
+}

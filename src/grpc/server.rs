@@ -1,0 +1,156 @@
+//! The server: bind, serve, drain.
+
+use std::{fmt, io, net::SocketAddr, sync::Arc};
+
+use tokio::net::TcpListener;
+use tonic::{
+    codec::CompressionEncoding,
+    service::{Routes, RoutesBuilder},
+    transport,
+};
+
+use super::{
+    Backend, Lifecycle, Options, Phase, Tls, api,
+    call::{Calls, Shared},
+    health::Health,
+    listen::connections,
+    profile_service::ProfileService,
+    prompt_service::PromptService,
+    reflection,
+    web::ForBrowsers,
+    workspace_service::WorkspaceService,
+};
+
+/// A server that has its port and does not serve yet.
+pub struct Server {
+    listener: TcpListener,
+    local_addr: SocketAddr,
+    options: Options,
+    backend: Backend,
+    tls: Option<Arc<Tls>>,
+    lifecycle: Arc<Lifecycle>,
+}
+
+/// Why a server cannot run.
+#[derive(Debug)]
+pub enum ServerError {
+    /// Settings that do not go together: one sentence each.
+    Options(Vec<String>),
+    /// The port cannot be had.
+    Bind(SocketAddr, io::Error),
+    /// A part of the server cannot be built or failed.
+    Failed(String),
+}
+
+/// How a server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Every connection was closed in good order.
+    Drained,
+    /// The drain limit was reached: some connections were left to their peers.
+    Forced,
+}
+
+impl Server {
+    /// Checks the settings and takes the port.
+    pub async fn bind(options: Options, backend: Backend, tls: Option<Arc<Tls>>) -> Result<Self, ServerError> {
+        let authenticated = backend.access.needs_token() || tls.as_ref().is_some_and(|tls| tls.authenticates());
+        options.check(authenticated).map_err(ServerError::Options)?;
+        let bound = TcpListener::bind(options.listen).await;
+        let listener = bound.map_err(|error| ServerError::Bind(options.listen, error))?;
+        let local_addr = listener.local_addr().map_err(|error| ServerError::Bind(options.listen, error))?;
+        Ok(Self { listener, local_addr, options, backend, tls, lifecycle: Arc::new(Lifecycle::new()) })
+    }
+
+    /// The address that it has, with the port that was picked.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// The handle to open and to drain it.
+    #[must_use]
+    pub fn lifecycle(&self) -> Arc<Lifecycle> {
+        Arc::clone(&self.lifecycle)
+    }
+
+    /// Serves until it has been drained. Calls are let in once the [`Lifecycle`] is ready.
+    pub async fn serve(self) -> Result<Ended, ServerError> {
+        let Self { listener, options, backend, tls, lifecycle, .. } = self;
+        let (access, observer) = (Arc::clone(&backend.access), Arc::clone(&backend.observer));
+        let incoming = connections(listener, tls, options.max_connections, Arc::clone(&observer));
+        let shared = Arc::new(Shared::new(&options, Arc::clone(&lifecycle), access, observer));
+        let routes = routes(&options, backend, &lifecycle)?;
+        let service = ForBrowsers::new(Calls::new(routes, shared), options.web.as_ref());
+        let closing = {
+            let lifecycle = Arc::clone(&lifecycle);
+            async move { lifecycle.reached(Phase::Closing).await }
+        };
+        let serving = transport(&options).serve_with_incoming_shutdown(service, incoming, closing);
+        tokio::select! {
+            ended = serving => match ended {
+                Ok(()) => Ok(Ended::Drained),
+                Err(error) => Err(ServerError::Failed(error.to_string())),
+            },
+            () = drain(&options, &lifecycle) => Ok(Ended::Forced),
+        }
+    }
+}
+
+/// Waits for the drain to begin, leads it, and returns at its limit.
+async fn drain(options: &Options, lifecycle: &Lifecycle) {
+    lifecycle.reached(Phase::Leaving).await;
+    tokio::time::sleep(options.drain_delay).await;
+    lifecycle.advance(Phase::Closing);
+    tokio::time::sleep(options.drain_limit).await;
+}
+
+fn transport(options: &Options) -> transport::Server {
+    let server = transport::Server::builder()
+        .accept_http1(options.web.is_some())
+        .http2_keepalive_interval(Some(options.keepalive_interval))
+        .http2_keepalive_timeout(Some(options.keepalive_timeout))
+        .max_concurrent_streams(options.max_streams_per_connection);
+    match options.max_connection_age {
+        Some(age) => server.max_connection_age(age),
+        None => server,
+    }
+}
+
+fn routes(options: &Options, backend: Backend, lifecycle: &Arc<Lifecycle>) -> Result<Routes, ServerError> {
+    /// The settings that every service has.
+    macro_rules! set {
+        ($service:expr) => {{
+            let service = $service.max_decoding_message_size(options.max_message_bytes);
+            if options.gzip {
+                service.accept_compressed(CompressionEncoding::Gzip).send_compressed(CompressionEncoding::Gzip)
+            } else {
+                service
+            }
+        }};
+    }
+    let prompts = PromptService { backend: backend.clone(), limits: options.request.clone() };
+    let workspaces = WorkspaceService { backend: backend.clone() };
+    let profiles = ProfileService { backend };
+    let health = Health(Arc::clone(lifecycle));
+    let mut routes = RoutesBuilder::default();
+    routes
+        .add_service(set!(api::prompt_service_server::PromptServiceServer::new(prompts)))
+        .add_service(set!(api::workspace_service_server::WorkspaceServiceServer::new(workspaces)))
+        .add_service(set!(api::profile_service_server::ProfileServiceServer::new(profiles)))
+        .add_service(set!(api::health::health_server::HealthServer::new(health)));
+    reflection::add(&mut routes).map_err(|error| ServerError::Failed(error.to_string()))?;
+    Ok(routes.routes().prepare())
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Options(faults) => f.write_str(&faults.join("\n")),
+            Self::Bind(address, error) => write!(f, "cannot listen on {address}: {error}"),
+            Self::Failed(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for ServerError {}

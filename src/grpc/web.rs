@@ -1,0 +1,81 @@
+//! gRPC-Web for browsers, on the contract's own services: off unless it is configured.
+//!
+//! tonic-web as a layer of the whole server would answer 400 to whatever else comes in, so requests are told apart by
+//! their path.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use http::{HeaderName, HeaderValue, Request, Response};
+use tonic::body::Body;
+use tonic_web::{GrpcWebLayer, GrpcWebService};
+use tower::{Layer as _, Service};
+use tower_http::cors::{AllowOrigin, Cors, CorsLayer};
+
+use super::Web;
+
+/// What the paths of the contract's services begin with.
+const CONTRACT: &str = "/promptd.v1.";
+/// The headers of answers that a browser's script may read.
+const EXPOSED: [HeaderName; 4] = [
+    HeaderName::from_static("grpc-status"),
+    HeaderName::from_static("grpc-message"),
+    HeaderName::from_static("grpc-status-details-bin"),
+    HeaderName::from_static("x-request-id"),
+];
+
+type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+/// A service, and the same for browsers.
+#[derive(Clone)]
+pub(super) struct ForBrowsers<S> {
+    plain: S,
+    web: Option<Cors<GrpcWebService<S>>>,
+}
+
+impl<S: Clone> ForBrowsers<S> {
+    pub(super) fn new(plain: S, web: Option<&Web>) -> Self {
+        let web = web.map(|web| cors(web).layer(GrpcWebLayer::new().layer(plain.clone())));
+        Self { plain, web }
+    }
+}
+
+fn cors(web: &Web) -> CorsLayer {
+    let origins = if web.origins.iter().any(|origin| origin == "*") {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::list(web.origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()))
+    };
+    CorsLayer::new()
+        .allow_origin(origins)
+        .allow_methods([http::Method::POST])
+        .allow_headers(tower_http::cors::AllowHeaders::mirror_request())
+        .expose_headers(EXPOSED)
+}
+
+impl<S> Service<Request<Body>> for ForBrowsers<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future = Answer> + Clone + Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Answer;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.plain.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Answer {
+        match &mut self.web {
+            Some(web) if request.uri().path().starts_with(CONTRACT) => {
+                let answer = web.call(request);
+                Box::pin(answer)
+            }
+            _ => self.plain.call(request),
+        }
+    }
+}

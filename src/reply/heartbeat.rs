@@ -5,6 +5,9 @@ use crate::text::hidden::is_hidden;
 /// What an agent answers to a heartbeat when it has nothing to say.
 pub const TOKEN: &str = "HEARTBEAT_OK";
 
+/// The longest HTML tag that counts as wrapping. Unwrapping looks this far at each step, so it must be short.
+const MAX_TAG_BYTES: usize = 128;
+
 /// Whether nothing is left of the text once its wrapping is taken off.
 pub(super) fn is_nothing(text: &str) -> bool {
     unwrap(text).is_empty()
@@ -87,12 +90,12 @@ fn unwrap(text: &str) -> &str {
 
 /// The text less an HTML tag that it begins with and one that it ends with.
 fn without_tags(text: &str) -> &str {
-    let text = match text.find('>') {
+    let text = match text.bytes().take(MAX_TAG_BYTES).position(|b| b == b'>') {
         Some(end) if is_html_tag(&text[..=end]) => &text[end + 1..],
         _ => text,
     };
-    match text.rfind('<') {
-        Some(start) if is_html_tag(&text[start..]) => &text[..start],
+    match text.bytes().rev().take(MAX_TAG_BYTES).position(|b| b == b'<') {
+        Some(back) if is_html_tag(&text[text.len() - back - 1..]) => &text[..text.len() - back - 1],
         _ => text,
     }
 }
@@ -109,4 +112,44 @@ fn without_fence_info(text: &str) -> Option<&str> {
     let (line, code) = text.trim_start().split_once('\n')?;
     let info = line.strip_prefix("```").or_else(|| line.strip_prefix("~~~"))?.trim();
     info.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'+')).then_some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn unwrapping_takes_linear_time() {
+        let start = Instant::now();
+        let half = 1 << 17;
+        for text in [
+            format!("x{}{}", "a".repeat(half), "<b>*".repeat(half / 4)),
+            format!("<{}{}", "a".repeat(half), "<b>*".repeat(half / 4)),
+            format!("{}{}>", "<b>*".repeat(half / 4), "a".repeat(half)),
+            "HEARTBEAT_OK\n".repeat(half / 6),
+            "\n ".repeat(half),
+            "*_".repeat(half),
+        ] {
+            let _ = (is_nothing(&text), without_token(&text), without_any_token(&text));
+        }
+        // Quadratic time would be many minutes.
+        assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn only_thin_wrapping_comes_off() {
+        for (text, inner) in [
+            ("<div class=\"a\">*x*.</div>", "x"),
+            ("a < b > c", "a < b > c"),
+            ("<3", "<3"),
+            ("(x)", "(x)"),
+            ("- x", "- x"),
+            ("?x", "?x"),
+            ("\u{200b}x\u{feff}", "x"),
+        ] {
+            assert_eq!(unwrap(text), inner);
+        }
+    }
 }

@@ -149,14 +149,14 @@ mod tests {
             "[A: ",
             "[A:{x\"",
         ] {
-            let reply = take(&unit.repeat((1 << 20) / unit.len()));
+            let reply = take(&unit.repeat((1 << 18) / unit.len()));
             assert!(reply.actions.is_empty());
         }
         for (unit, close) in [("[A:{\"a\":", "}]"), ("[A:{\"a\":{", "}}")] {
-            let half = (1 << 19) / unit.len();
+            let half = (1 << 17) / unit.len();
             take(&(unit.repeat(half) + &close.repeat(half)));
         }
-        // Quadratic time would be hours.
+        // Quadratic time would be many minutes.
         assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     }
 }

@@ -68,11 +68,11 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_of_a_million_marks_is_cut_at_once() {
-        let text = format!("ab{}", "\u{301}".repeat(1_000_000));
-        assert_eq!(shorten(&text, 500_000), "a…");
-        let flags = "🇩🇪".repeat(500_000);
-        assert_eq!(measure::chars(&shorten(&flags, 500_001)), 500_001);
+    fn a_cluster_of_countless_marks_is_cut_at_once() {
+        let text = format!("ab{}", "\u{301}".repeat(100_000));
+        assert_eq!(shorten(&text, 50_000), "a…");
+        let flags = "🇩🇪".repeat(50_000);
+        assert_eq!(measure::chars(&shorten(&flags, 50_001)), 50_001);
     }
 
     proptest! {

@@ -21,10 +21,11 @@ pub fn is_tag(c: char) -> bool {
     matches!(c, '\u{E0000}'..='\u{E007F}')
 }
 
-/// A zero-width space or another invisible mark that joins nothing.
+/// A zero-width space, a filler without a letter, or another invisible mark that joins nothing.
 #[must_use]
 pub fn is_odd_zero_width(c: char) -> bool {
-    matches!(c, '\u{200B}' | '\u{2060}'..='\u{2064}' | '\u{206A}'..='\u{206F}' | '\u{FEFF}')
+    matches!(c, '\u{180E}' | '\u{200B}' | '\u{2060}'..='\u{2065}' | '\u{206A}'..='\u{206F}' | '\u{FEFF}')
+        || matches!(c, '\u{115F}' | '\u{1160}' | '\u{3164}' | '\u{FFA0}')
 }
 
 /// Any of the above but line breaks.
@@ -51,7 +52,7 @@ mod tests {
     #[test]
     fn what_scripts_and_emoji_need_is_not_hidden() {
         assert!(!"می\u{200c}خواهم क्\u{200d}ष 👩‍🚀❤\u{FE0F} \u{200F}שלום".chars().any(is_hidden));
-        for c in ['\u{202E}', '\u{2066}', '\u{E0041}', '\u{200B}', '\u{FEFF}', '\u{2060}'] {
+        for c in ['\u{202E}', '\u{2066}', '\u{E0041}', '\u{200B}', '\u{FEFF}', '\u{2060}', '\u{3164}'] {
             assert!(is_hidden(c), "{c:?}");
         }
     }

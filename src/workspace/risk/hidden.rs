@@ -5,6 +5,8 @@
 
 use std::{borrow::Cow, fmt::Write as _, ops::Range};
 
+pub(in crate::workspace) use crate::text::hidden::is_hidden;
+
 /// How many code points of one run are spelled out in a message.
 const SPELLED: usize = 8;
 
@@ -36,13 +38,6 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
         }
     }
     runs
-}
-
-/// Whether the character is never seen, and is neither a joiner, a directional mark nor a variation selector, which
-/// have honest uses.
-pub(in crate::workspace) fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{e0000}'..='\u{e007f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{200b}' | '\u{feff}'
-        | '\u{180e}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
 }
 
 /// Without hidden characters.

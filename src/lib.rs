@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 
+pub mod admin;
 pub mod config;
 pub mod finding;
 pub mod globs;

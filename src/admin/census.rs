@@ -1,6 +1,10 @@
 //! What is counted when somebody asks: the workspaces as they stand, and how reloading is doing.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use prometheus_client::{
     collector::Collector,
@@ -11,21 +15,22 @@ use prometheus_client::{
 
 use crate::{
     finding::{Code, Finding, Severity},
-    source::{LAG_BUCKETS, Mode, Status},
+    source::{LAG_BUCKETS, Mode, Source, Status},
     store::{State, Store},
 };
 
 /// Reads the store and the source's own counts at every scrape.
 pub struct Census {
     store: Arc<Store>,
-    status: Arc<Status>,
+    /// Empty until the source has started.
+    source: Arc<OnceLock<Source>>,
 }
 
 impl Census {
     /// Of these.
     #[must_use]
-    pub fn new(store: Arc<Store>, status: Arc<Status>) -> Self {
-        Self { store, status }
+    pub fn new(store: Arc<Store>, source: Arc<OnceLock<Source>>) -> Self {
+        Self { store, source }
     }
 
     fn workspaces(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -61,38 +66,36 @@ impl Census {
         }
         Ok(())
     }
+}
 
-    fn watching(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let status = &self.status;
-        gauge(encoder, "watch_events", "1 while edits are found by events", u64::from(status.mode() != Mode::Polling))?;
-        gauge(encoder, "watch_folders", "Folders watched", status.watches())?;
-        gauge(encoder, "watch_polled", "Workspaces and other files that are polled", status.polled())?;
-        gauge(encoder, "watch_problems", "Problems of watching and loading as they stand", status.problems().len() as u64)?;
-        let help = "Failures to watch a folder, by reason";
-        let mut family = encoder.encode_descriptor("watch_errors", help, None, MetricType::Counter)?;
-        for (error, number) in status.watch_errors() {
-            ConstCounter::new(number).encode(family.encode_family(&[("reason", error.label())])?)?;
-        }
-        counter(encoder, "watch_rescans", "Times that events were lost and all was looked at again", status.rescans())?;
-        counter(encoder, "watch_sweeps", "Rounds of the safety sweep", status.sweeps())?;
-        counter(encoder, "watch_sweep_hits", "Edits that no event had told of", status.sweep_hits())
+fn watching(status: &Status, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    gauge(encoder, "watch_events", "1 while edits are found by events", u64::from(status.mode() != Mode::Polling))?;
+    gauge(encoder, "watch_folders", "Folders watched", status.watches())?;
+    gauge(encoder, "watch_polled", "Workspaces and other files that are polled", status.polled())?;
+    gauge(encoder, "watch_problems", "Problems of watching and loading as they stand", status.problems().len() as u64)?;
+    let help = "Failures to watch a folder, by reason";
+    let mut family = encoder.encode_descriptor("watch_errors", help, None, MetricType::Counter)?;
+    for (error, number) in status.watch_errors() {
+        ConstCounter::new(number).encode(family.encode_family(&[("reason", error.label())])?)?;
     }
+    counter(encoder, "watch_rescans", "Times that events were lost and all was looked at again", status.rescans())?;
+    counter(encoder, "watch_sweeps", "Rounds of the safety sweep", status.sweeps())?;
+    counter(encoder, "watch_sweep_hits", "Edits that no event had told of", status.sweep_hits())
+}
 
-    fn reloading(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let status = &self.status;
-        counter(encoder, "reload_loads", "Loads, those included that changed nothing", status.loads())?;
-        counter(encoder, "reload_failures", "Loads that kept the last good version of a part", status.failed())?;
-        counter(encoder, "revisions_published", "Revisions published", status.published())?;
-        gauge(encoder, "reload_failing", "Workspaces that have an error now", status.failing())?;
-        #[expect(clippy::cast_precision_loss, reason = "a time in milliseconds is far below 2^52")]
-        let seconds = ConstGauge::new(status.last_published_ms() as f64 / 1e3);
-        let help = "When the newest revision was published, since 1970; 0: never";
-        let name = "reload_last_published";
-        seconds.encode(encoder.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Gauge)?)?;
-        let help = "Time from the first sign of an edit to its being served";
-        let lag = encoder.encode_descriptor("reload_lag", help, Some(&Unit::Seconds), MetricType::Histogram)?;
-        encode_lag(status, lag)
-    }
+fn reloading(status: &Status, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    counter(encoder, "reload_loads", "Loads, those included that changed nothing", status.loads())?;
+    counter(encoder, "reload_failures", "Loads that kept the last good version of a part", status.failed())?;
+    counter(encoder, "revisions_published", "Revisions published", status.published())?;
+    gauge(encoder, "reload_failing", "Workspaces that have an error now", status.failing())?;
+    #[expect(clippy::cast_precision_loss, reason = "a time in milliseconds is far below 2^52")]
+    let seconds = ConstGauge::new(status.last_published_ms() as f64 / 1e3);
+    let help = "When the newest revision was published, since 1970; 0: never";
+    let name = "reload_last_published";
+    seconds.encode(encoder.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Gauge)?)?;
+    let help = "Time from the first sign of an edit to its being served";
+    let lag = encoder.encode_descriptor("reload_lag", help, Some(&Unit::Seconds), MetricType::Histogram)?;
+    encode_lag(status, lag)
 }
 
 fn encode_lag(status: &Status, mut encoder: MetricEncoder<'_>) -> fmt::Result {
@@ -114,8 +117,9 @@ fn counter(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, number: 
 impl Collector for Census {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.workspaces(&mut encoder)?;
-        self.watching(&mut encoder)?;
-        self.reloading(&mut encoder)
+        let Some(source) = self.source.get() else { return Ok(()) };
+        watching(source.status(), &mut encoder)?;
+        reloading(source.status(), &mut encoder)
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Metrics {
     bytes: Histogram,
     losses: Family<LossLabels, Counter>,
     findings: Family<FindingLabels, Counter>,
+    invalid: Family<FileLabel, Gauge>,
+    file_reloads: Family<FileLabel, Counter>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -53,6 +55,11 @@ struct FindingLabels {
     severity: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FileLabel {
+    file: &'static str,
+}
+
 impl Metrics {
     /// Registers them all.
     pub fn register(registry: &mut Registry) -> Arc<Self> {
@@ -66,6 +73,8 @@ impl Metrics {
             bytes: Histogram::new((8..=20).step_by(2).map(|power| f64::from(1_u32 << power))),
             losses: Family::default(),
             findings: Family::default(),
+            invalid: Family::default(),
+            file_reloads: Family::default(),
         });
         let m = &metrics;
         registry.register("build", "What is running", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
@@ -78,14 +87,26 @@ impl Metrics {
         registry.register_with_unit("prompt", "Size of assembled prompts", Unit::Bytes, m.bytes.clone());
         registry.register("section_losses", "Sections cut or dropped in prompts handed out", m.losses.clone());
         registry.register("prompt_findings", "Findings in prompts handed out", m.findings.clone());
+        let help = "1 while a file of the server has a fault and its last good version is in use";
+        registry.register("server_file_invalid", help, m.invalid.clone());
+        let help = "Times that a changed file of the server was taken over";
+        registry.register("server_file_reloads", help, m.file_reloads.clone());
         metrics
+    }
+
+    /// One of the server's own files (`config`, `tokens`, `tls`) has changed: it was taken over, or has a fault.
+    pub fn server_file(&self, file: &'static str, good: bool) {
+        let label = FileLabel { file };
+        self.invalid.get_or_create(&label).set(i64::from(!good));
+        if good {
+            self.file_reloads.get_or_create(&label).inc();
+        }
     }
 }
 
 /// From 10 µs to 10 s.
 fn seconds() -> Histogram {
-    const BOUNDS: [f64; 13] =
-        [1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 1e-2, 5e-2, 2.5e-1, 1.0, 10.0];
+    const BOUNDS: [f64; 13] = [1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 1e-2, 5e-2, 2.5e-1, 1.0, 10.0];
     Histogram::new(BOUNDS)
 }
 

@@ -10,7 +10,7 @@ mod metrics;
 pub use census::Census;
 pub use metrics::{Metrics, section_label};
 
-use std::{future::Future, io, sync::Arc};
+use std::{io, sync::Arc};
 
 use axum::{
     Router,
@@ -32,9 +32,9 @@ pub struct Pages {
     pub config: Box<dyn Fn() -> serde_json::Value + Send + Sync>,
 }
 
-/// Serves the pages until `stop` is done.
-pub async fn serve(listener: TcpListener, pages: Pages, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
-    axum::serve(listener, router(pages)).with_graceful_shutdown(stop).await
+/// Serves the pages until it is dropped.
+pub async fn serve(listener: TcpListener, pages: Pages) -> io::Result<()> {
+    axum::serve(listener, router(pages)).await
 }
 
 fn router(pages: Pages) -> Router {

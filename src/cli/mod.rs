@@ -11,6 +11,7 @@ mod load;
 mod logs;
 mod profile;
 mod render;
+mod serve;
 mod settings;
 mod turn;
 
@@ -28,6 +29,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Serve(serve::Arguments),
     Render(render::Arguments),
     Check(check::Arguments),
     Init(init::Arguments),
@@ -38,6 +40,7 @@ enum Command {
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
     let done = match Arguments::parse().command {
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),

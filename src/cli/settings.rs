@@ -56,13 +56,25 @@ pub(super) fn load(file: &ConfigFile, overrides: &Overrides, optional: bool) -> 
 
 /// Checks a config's text; the failure is a report of every fault.
 pub(super) fn parse(path: Option<&Path>, text: &str, overrides: &Overrides) -> Result<Config, Failure> {
-    let name = path.map_or_else(|| "the arguments".to_owned(), |path| path.display().to_string());
+    check(path, text, overrides)?.map_err(|findings| Failure::input(report(&findings, &name(path), text)))
+}
+
+/// Checks a config's text.
+pub(super) fn check(
+    path: Option<&Path>,
+    text: &str,
+    overrides: &Overrides,
+) -> Result<Result<Config, Vec<Finding>>, Failure> {
     let folder = match path.and_then(Path::parent) {
         Some(parent) => absolute(parent)?,
         // Defaults that are relative, such as `profiles`, are relative to a config file's folder.
         None => absolute(Path::new("config"))?,
     };
-    Config::read(text, &name, &folder, overrides).map_err(|findings| Failure::input(report(&findings, &name, text)))
+    Ok(Config::read(text, &name(path), &folder, overrides))
+}
+
+fn name(path: Option<&Path>) -> String {
+    path.map_or_else(|| "the arguments".to_owned(), |path| path.display().to_string())
 }
 
 /// The current folder, from which paths in arguments start.

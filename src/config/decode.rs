@@ -237,8 +237,8 @@ fn log(mut fields: Fields<'_, '_>, overrides: &Overrides) -> Log {
     Log { level, format }
 }
 
-/// `log.level`, also by module.
-pub(crate) fn log_level(text: &str) -> Result<tracing_subscriber::filter::Targets, String> {
+/// Reads a log level, also by module; the error says what is wanted.
+pub fn log_level(text: &str) -> Result<tracing_subscriber::filter::Targets, String> {
     text.parse().map_err(|_| {
         "`off`, `error`, `warn`, `info`, `debug` or `trace`, also by module: `info,promptd::source=debug`".to_owned()
     })

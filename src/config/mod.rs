@@ -9,6 +9,7 @@ mod source;
 mod table;
 mod values;
 
+pub use decode::log_level;
 pub use table::{Setting, TABLE, markdown};
 pub use values::{Base, address};
 

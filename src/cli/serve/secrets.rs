@@ -1,0 +1,84 @@
+//! Tokens and certificates, from the files that the settings name.
+//!
+//! Faults are told without excerpts: the files' lines are secret.
+
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use promptd::{
+    config::{self, Config},
+    finding::{Code, Finding, Place, Reported},
+    grpc::{Access, Pem, Tls, Tokens},
+    source::{Contents, FileSet, files},
+};
+
+use super::{Failure, Secrets, settings};
+
+/// Reads them at the start; the failure tells every fault of all files.
+pub(super) fn read(config: &Config) -> Result<Secrets, Failure> {
+    let access = config.tokens_file.as_deref().map(|path| tokens(path, &files::read(&only(path))));
+    let tls = config.tls.as_ref().map(|paths| {
+        let contents = files::read(&pem_files(paths));
+        pem(paths, &contents).and_then(|pem| Tls::new(pem).map_err(|e| e.to_string()))
+    });
+    let mut report = String::new();
+    if let Some(Err(findings)) = &access {
+        report.push_str(&settings::report_files(&reported(findings)));
+    }
+    if let Some(Err(fault)) = &tls {
+        let _ = writeln!(report, "error: {fault}");
+    }
+    match (access.transpose(), tls.transpose()) {
+        (Ok(tokens), Ok(tls)) => {
+            let access = tokens.map_or_else(Access::open, Access::with);
+            Ok(Secrets { access: Arc::new(access), tls: tls.map(Arc::new) })
+        }
+        _ => Err(Failure::input(report)),
+    }
+}
+
+/// The one file, as a set to read or follow.
+pub(super) fn only(path: &Path) -> FileSet {
+    FileSet::Paths(vec![path.to_owned()])
+}
+
+/// The PEM files, as a set to read or follow.
+pub(super) fn pem_files(tls: &config::Tls) -> FileSet {
+    FileSet::Paths([Some(&tls.cert), Some(&tls.key), tls.client_ca.as_ref()].into_iter().flatten().cloned().collect())
+}
+
+/// Checks a tokens file.
+pub(super) fn tokens(path: &Path, contents: &Contents) -> Result<Tokens, Vec<Finding>> {
+    let name = path.display().to_string();
+    let fault = |message: String| vec![Finding::new(Code::FileUnreadable, Place::file(name.clone()), message)];
+    let bytes = bytes(path, contents).map_err(|why| fault(format!("`auth.tokens_file`: {why}")))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| fault("`auth.tokens_file` is not UTF-8".to_owned()))?;
+    Tokens::parse(text, &name)
+}
+
+/// The PEM files' bytes.
+pub(super) fn pem<'c>(tls: &config::Tls, contents: &'c Contents) -> Result<Pem<'c>, String> {
+    let read = |path: &PathBuf, setting| bytes(path, contents).map_err(|fault| format!("`tls.{setting}`: {fault}"));
+    Ok(Pem {
+        cert: read(&tls.cert, "cert")?,
+        key: read(&tls.key, "key")?,
+        client_ca: tls.client_ca.as_ref().map(|path| read(path, "client_ca")).transpose()?,
+    })
+}
+
+fn bytes<'c>(path: &Path, contents: &'c Contents) -> Result<&'c [u8], String> {
+    match contents.get(path) {
+        Some(Ok(bytes)) => Ok(bytes),
+        Some(Err(error)) => Err(format!("{} {error}", path.display())),
+        None => Err(format!("{} is not there", path.display())),
+    }
+}
+
+fn reported(findings: &[Finding]) -> Vec<Reported> {
+    let one =
+        |finding: &Finding| Reported { finding: finding.clone(), subject: String::new(), file: None, source: None };
+    findings.iter().map(one).collect()
+}

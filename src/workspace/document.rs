@@ -37,6 +37,7 @@ pub struct Document {
 /// A file read: the document, unless its risks are refused, and all that there is to say about it.
 pub(super) struct ReadDocument {
     pub(super) document: Option<Document>,
+    pub(super) sha256: Arc<str>,
     pub(super) findings: Vec<Finding>,
 }
 
@@ -47,19 +48,20 @@ impl Document {
         let Cleaned { text, first_line, mut findings } = clean(&file.bytes, partial, path);
         let (text, risks) = risk::scan(&text, path, risk::Scope::File { first_line }).settle(text, risks);
         findings.extend(risks);
+        let sha256 = sha256(&file.bytes);
         let document = text.map(|text| {
             let text = text.trim_end();
             Self {
                 path: path.into(),
                 chars: text.chars().count(),
                 text: text.into(),
-                sha256: sha256(&file.bytes),
+                sha256: Arc::clone(&sha256),
                 total_bytes: file.total,
                 partial,
                 findings: findings.iter().filter(|finding| finding.severity > Severity::Info).cloned().collect(),
             }
         });
-        ReadDocument { document, findings }
+        ReadDocument { document, sha256, findings }
     }
 
     /// Whether the text, as a HEARTBEAT.md, has anything to check: see [`super::heartbeat`].

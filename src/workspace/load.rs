@@ -80,7 +80,7 @@ fn load_manifest(input: &Load<'_>, gathered: &mut Gathered) -> Result<(Manifest,
     // One byte more than the limit shows that a file is too large, whatever size the tree gives.
     let faults = match input.tree.read(MANIFEST, MAX_YAML_BYTES + 1) {
         Err(ReadError::Missing) => return Ok((Manifest::defaults(input.id), "".into())),
-        Err(error) => vec![unreadable::finding(MANIFEST, error, "the file")],
+        Err(error) => vec![unreadable::finding(MANIFEST, error, unreadable::FILE)],
         Ok(file) => {
             let hash = sha256(&file.bytes);
             gathered.inputs.insert(MANIFEST.into(), Arc::clone(&hash));
@@ -115,7 +115,7 @@ fn load_documents(input: &Load<'_>, wanted: &BTreeSet<String>, gathered: &mut Ga
         match input.tree.read(path, input.settings.max_file_bytes) {
             Err(ReadError::Missing) => {}
             Err(error) => {
-                let mut finding = unreadable::finding(path, error, "the file");
+                let mut finding = unreadable::finding(path, error, unreadable::FILE);
                 let good = input.previous.and_then(|previous| previous.documents.get(path.as_str()));
                 match good.filter(|_| unreadable::keeps_last_good(error)) {
                     Some(good) => {
@@ -128,7 +128,7 @@ fn load_documents(input: &Load<'_>, wanted: &BTreeSet<String>, gathered: &mut Ga
             }
             Ok(file) => {
                 let read = Document::read(path, &file, input.settings.risks);
-                gathered.inputs.insert(Arc::clone(&name), sha256(&file.bytes));
+                gathered.inputs.insert(Arc::clone(&name), read.sha256);
                 for finding in &read.findings {
                     gathered.tell(finding.clone(), finding.is_error());
                 }

@@ -29,7 +29,9 @@ pub use document::Document;
 pub use load::{Load, load};
 pub use manifest::{AgentSettings, ContextSettings, ExtraFile, Lock, MANIFEST, Manifest};
 pub use memory::MemoryTree;
-pub use skill::{BundledFile, MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES, SKILL_FILE, Skill, Visibility};
+pub use skill::{
+    BundledFile, MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES, SHARED_FOLDER, SKILL_FILE, SKILLS_FOLDER, Skill, Visibility,
+};
 pub use skill::{MAX_FOLDERS_SEARCHED, MAX_SKILL_BYTES, MAX_SKILL_DEPTH, MAX_SKILLS_FOUND};
 pub use snapshot::{Revision, Snapshot};
 pub use tree::{Entry, EntryKind, FileBytes, ReadError, Tree};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     EntryKind, Tree,
     manifest::MANIFEST,
+    skill::SKILLS_FOLDER,
     wanted::{CONTEXT_FILES, HEARTBEAT_FILE, join},
 };
 use crate::finding::{Code, Finding, Place};
@@ -20,10 +21,12 @@ pub(super) fn near_misses(tree: &dyn Tree, wanted: &BTreeSet<String>) -> Vec<Fin
     let mut findings = Vec::new();
     for (folder, names) in folders {
         for entry in tree.list(folder).unwrap_or_default() {
-            if entry.kind == EntryKind::Folder || names.contains(entry.name.as_str()) {
-                continue;
-            }
-            if let Some(meant) = meant(&entry.name, &names) {
+            let meant = match entry.kind {
+                EntryKind::Folder if folder.is_empty() => nearly(&entry.name, &[SKILLS_FOLDER].into()),
+                EntryKind::Folder => None,
+                EntryKind::File | EntryKind::Other => nearly(&entry.name, &names),
+            };
+            if let Some(meant) = meant {
                 let message = format!("not read: did you mean {meant}? Names are case-sensitive");
                 findings.push(Finding::new(Code::FileNameCase, Place::file(join(folder, &entry.name)), message));
             }
@@ -32,7 +35,11 @@ pub(super) fn near_misses(tree: &dyn Tree, wanted: &BTreeSet<String>) -> Vec<Fin
     findings
 }
 
-fn meant<'n>(name: &str, names: &BTreeSet<&'n str>) -> Option<&'n str> {
+/// The name that `name` is nearly, but is not.
+fn nearly<'n>(name: &str, names: &BTreeSet<&'n str>) -> Option<&'n str> {
+    if names.contains(name) {
+        return None;
+    }
     let lower = name.to_lowercase();
     if lower == "workspace.yml" {
         return names.get(MANIFEST).copied();

@@ -3,14 +3,23 @@
 use super::tree::ReadError;
 use crate::finding::{Code, Finding, Place};
 
-/// The finding for `what`, such as "the file", at `path`.
+/// What a finding calls a file.
+pub(super) const FILE: &str = "the file";
+/// What a finding calls a folder.
+pub(super) const FOLDER: &str = "the folder";
+
+/// The finding for `what`, one of [`FILE`] and [`FOLDER`], at `path`.
 pub(super) fn finding(path: &str, error: ReadError, what: &str) -> Finding {
     let code = match error {
         ReadError::LinkOutside => Code::LinkOutside,
         ReadError::LinkDangling | ReadError::LinkLoop => Code::LinkBroken,
         ReadError::Missing | ReadError::WrongKind(_) | ReadError::Denied | ReadError::Failed(_) => Code::FileUnreadable,
     };
-    Finding::new(code, Place::file(path), format!("{what} {error}"))
+    let message = match error {
+        ReadError::WrongKind(kind) if what == FOLDER => format!("{what} is {kind}, not a folder"),
+        _ => format!("{what} {error}"),
+    };
+    Finding::new(code, Place::file(path), message)
 }
 
 /// Whether the last good version stays in use: the file may well be as it was. Where something else has taken its

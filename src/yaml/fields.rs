@@ -170,10 +170,17 @@ impl<'n, 'f> Fields<'n, 'f> {
     }
 }
 
+/// Longer names are not compared: the comparison's cost grows with both lengths.
+const MAX_MISSPELT: usize = 64;
+
 /// The known name most like `name`, if any is near enough to be meant.
 #[must_use]
 pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    let near = 3.min(1 + name.chars().count() / 3);
+    let length = name.chars().count();
+    if length > MAX_MISSPELT {
+        return None;
+    }
+    let near = 3.min(1 + length / 3);
     known
         .into_iter()
         .map(|known| (strsim::damerau_levenshtein(name, known), known))

@@ -82,8 +82,37 @@ impl Fault {
     /// The fault as a finding of the file `path`.
     #[must_use]
     pub fn into_finding(self, path: &str) -> Finding {
-        Finding::new(self.code, Place::at(path, self.at.line, self.at.column), self.message)
+        Finding::new(self.code, Place::at(path, self.at.line, self.at.column), printable(self.message))
     }
+}
+
+/// The most characters of a fault's message: a key may be of any length.
+const MAX_MESSAGE_CHARS: usize = 500;
+
+/// The message cut, and with escapes for what could move a terminal's cursor, break a log's line or hide text: keys
+/// and values of the file stand in it.
+fn printable(mut message: String) -> String {
+    if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE_CHARS) {
+        message.truncate(end);
+        message.push('…');
+    }
+    if !message.contains(is_unsafe) {
+        return message;
+    }
+    let mut safe = String::with_capacity(message.len());
+    for c in message.chars() {
+        if is_unsafe(c) {
+            safe.extend(c.escape_unicode());
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+fn is_unsafe(c: char) -> bool {
+    let invisible = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
+    c.is_control() || invisible || matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The faults found so far; shared by all [`Fields`] of one file.
@@ -177,5 +206,20 @@ impl Node {
                 pairs.iter().map(|pair| (pair.key.clone(), pair.value.to_json())).collect::<Map<_, _>>().into()
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_safe_to_print() {
+        let said = |message: &str| {
+            let at = Mark { line: 1, column: 1 };
+            Fault { code: Code::UnknownKey, at, message: message.to_owned() }.into_finding("f").message
+        };
+        assert_eq!(said("key `\u{1b}[2J\n\u{202e}é`"), "key `\\u{1b}[2J\\u{a}\\u{202e}é`");
+        assert_eq!(said(&"é".repeat(MAX_MESSAGE_CHARS + 1)).chars().count(), MAX_MESSAGE_CHARS + 1);
     }
 }

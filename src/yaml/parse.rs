@@ -38,6 +38,8 @@ struct Builder {
     open: Vec<Open>,
     anchors: BTreeMap<usize, Node>,
     nodes: usize,
+    /// Bytes of text that aliases stand for.
+    aliased: usize,
     documents: usize,
     root: Option<Node>,
     faults: Vec<Fault>,
@@ -89,10 +91,19 @@ impl Builder {
                 }
             }
             Event::Alias(anchor) => {
-                let Some(node) = self.anchors.get(&anchor).cloned() else {
+                let Some(node) = self.anchors.get(&anchor) else {
                     return Err(syntax(at, "an alias stands inside its own anchor"));
                 };
-                self.nodes += count(&node);
+                // Before the copy is made: a few bytes of YAML could stand for gigabytes.
+                let (nodes, bytes) = weigh(node);
+                self.nodes += nodes;
+                self.aliased += bytes;
+                if self.nodes > MAX_NODES || self.aliased > MAX_YAML_BYTES {
+                    let message =
+                        format!("aliases stand for more than {MAX_NODES} values or {MAX_YAML_BYTES} bytes of text");
+                    return Err(syntax(at, &message));
+                }
+                let node = node.clone();
                 return self.put(node, 0);
             }
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
@@ -138,11 +149,15 @@ impl Builder {
     }
 }
 
-fn count(node: &Node) -> usize {
-    1 + match &node.value {
-        Value::Scalar(_) => 0,
-        Value::List(items) => items.iter().map(count).sum(),
-        Value::Map(pairs) => pairs.iter().map(|pair| count(&pair.value)).sum(),
+/// How many values a node has, itself included, and how many bytes of text.
+fn weigh(node: &Node) -> (usize, usize) {
+    let add = |(nodes, bytes): (usize, usize), (more_nodes, more_bytes)| (nodes + more_nodes, bytes + more_bytes);
+    match &node.value {
+        Value::Scalar(scalar) => (1, scalar.text.len()),
+        Value::List(items) => items.iter().map(weigh).fold((1, 0), add),
+        Value::Map(pairs) => {
+            pairs.iter().fold((1, 0), |sum, pair| add(add(sum, weigh(&pair.value)), (0, pair.key.len())))
+        }
     }
 }
 
@@ -203,6 +218,8 @@ mod tests {
             writeln!(bomb, "{to}: &{to} [{aliases}]").unwrap();
         }
         assert!(faults(&bomb)[0].2.contains("more than"));
+        let heavy = format!("a: &a {}\nb: [{}]\n", "x".repeat(500_000), vec!["*a"; 40_000].join(","));
+        assert!(faults(&heavy)[0].2.contains("more than"));
         assert!(faults(&"[".repeat(200))[0].2.contains("deeper"));
         assert!(!faults("a: &a [*a]").is_empty());
     }

@@ -1,7 +1,7 @@
 //! From the bytes of `workspace.yaml` to a [`Manifest`], or to every fault in them.
 
 use crate::{
-    finding::{Code, Finding, Place},
+    finding::{Code, Finding, Place, Severity},
     globs::{NameGlobs, SkillFilter},
     id::Id,
     profile::ProfileSet,
@@ -13,6 +13,9 @@ use crate::{
     yaml::{self, Fields, MAX_YAML_BYTES, Mark},
 };
 
+/// How many faults of one file are told; the rest is counted.
+const FAULTS_TOLD: usize = 100;
+
 /// Parses `workspace.yaml`. The findings of the good case are the risks of the texts in it.
 pub(in crate::workspace) fn parse(
     file: &FileBytes,
@@ -21,14 +24,23 @@ pub(in crate::workspace) fn parse(
     risks: RiskPolicy,
 ) -> Result<(Manifest, Vec<Finding>), Vec<Finding>> {
     let text = text_of(file).map_err(|fault| vec![fault])?;
-    let into_findings =
-        |faults: Vec<yaml::Fault>| faults.into_iter().map(|fault| fault.into_finding(MANIFEST)).collect::<Vec<_>>();
     let node = yaml::parse(text).map_err(into_findings)?;
     let faults = yaml::Faults::default();
     let mut reader = values::Reader { risks, findings: Vec::new() };
     let manifest = decode(Fields::root(&node, &faults), id, profiles, &mut reader);
     let faults = into_findings(faults.into_vec());
     if faults.is_empty() { Ok((manifest, reader.findings)) } else { Err(faults) }
+}
+
+fn into_findings(faults: Vec<yaml::Fault>) -> Vec<Finding> {
+    let more = faults.len().saturating_sub(FAULTS_TOLD);
+    let mut findings: Vec<_> = faults.into_iter().take(FAULTS_TOLD).map(|fault| fault.into_finding(MANIFEST)).collect();
+    if more > 0 {
+        let message = format!("{more} more faults");
+        let told = Finding::new(Code::FindingsOmitted, Place::file(MANIFEST), message);
+        findings.push(Finding { severity: Severity::Error, ..told });
+    }
+    findings
 }
 
 fn text_of(file: &FileBytes) -> Result<&str, Finding> {
@@ -264,6 +276,8 @@ mod tests {
         assert!(faults("- a")[0].contains("WRONG_TYPE"));
         assert!(faults("agent: {id: a}\nagent: {id: b}")[0].starts_with("workspace.yaml:2:1 DUPLICATE_KEY"));
         assert!(faults("#".repeat(MAX_YAML_BYTES + 1))[0].contains("FILE_TOO_LARGE"));
+        let many: Vec<_> = (0..1000).map(|i| format!("key{i}: x")).collect();
+        assert_eq!(faults(many.join("\n")).len(), FAULTS_TOLD + 1);
         assert!(faults("a: 1\n---\nb: 2\n")[0].contains("second document"));
     }
 }

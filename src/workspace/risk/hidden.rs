@@ -12,7 +12,7 @@ const SPELLED: usize = 8;
 
 /// The runs of hidden characters, as byte ranges.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
-    if !text.contains(is_candidate) {
+    if text.is_ascii() || !text.contains(is_candidate) {
         return Vec::new();
     }
     let chars: Vec<(usize, char)> = text.char_indices().collect();
@@ -63,8 +63,16 @@ fn drop_runs(text: &str, which: impl Fn(char) -> bool) -> String {
 
 /// `line` without what cannot be seen, joiners and soft hyphens included: what a forged line looks like.
 pub(super) fn without_invisible(line: &str) -> Cow<'_, str> {
-    let invisible = |c: char| is_candidate(c) || c == '\u{ad}' || c == '\u{34f}';
-    if line.contains(invisible) { line.replace(invisible, "").into() } else { line.into() }
+    if has_invisible(line) { line.replace(is_invisible, "").into() } else { line.into() }
+}
+
+/// Whether there is anything that cannot be seen, honest or not.
+pub(super) fn has_invisible(text: &str) -> bool {
+    !text.is_ascii() && text.contains(is_invisible)
+}
+
+fn is_invisible(c: char) -> bool {
+    is_candidate(c) || matches!(c, '\u{ad}' | '\u{34f}')
 }
 
 /// The code points by number, the first few of many.

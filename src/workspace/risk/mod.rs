@@ -57,6 +57,8 @@ pub(super) fn scan(text: &str, path: &str, scope: Scope<'_>) -> Scan {
 
 fn scan_lines(text: &str, hidden: &[Range<usize>], sink: &mut Sink<'_>) {
     let mut offset = 0;
+    // Invisible characters could split the words that are looked for.
+    let phrases = hidden::has_invisible(text) || phrase::may_be_in(text);
     let mut hidden = hidden.iter().peekable();
     for line in text.split_inclusive('\n') {
         let end = offset + line.len();
@@ -74,7 +76,7 @@ fn scan_lines(text: &str, hidden: &[Range<usize>], sink: &mut Sink<'_>) {
                 format!("the line reads as the prompt's own `{ours}`{with}")
             });
         }
-        if let Some(phrase) = phrase::find(&seen) {
+        if let Some(phrase) = phrases.then(|| phrase::find(&seen)).flatten() {
             sink.add(Code::InjectionPhrase, Severity::Info, offset, || {
                 format!("the line addresses the model as its system: {phrase}")
             });

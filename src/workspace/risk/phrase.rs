@@ -7,9 +7,15 @@ const VERBS: [&str; 4] = ["ignore", "disregard", "forget", "override"];
 const TARGETS: [&str; 3] = ["previous", "prior", "above"];
 const NOUNS: [&str; 4] = ["instructions", "instruction", "prompts", "rules"];
 
+/// Whether any line of `text` can have what [`find`] looks for: most texts have no such word at all.
+pub(super) fn may_be_in(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    MARKS.iter().chain(&VERBS).chain(&["system"]).any(|word| lower.contains(word))
+}
+
 /// What is said, in a name of our own; the line is not quoted.
 pub(super) fn find(line: &str) -> Option<&'static str> {
-    let lower = line.to_lowercase();
+    let lower = line.to_ascii_lowercase();
     if let Some(mark) = MARKS.iter().find(|mark| lower.contains(**mark)) {
         return Some(mark);
     }

@@ -47,7 +47,7 @@ impl Bundle<'_> {
     fn look_into(&mut self, below: &str, depth: usize) {
         let mut entries = match self.tree.list(&join(self.folder, below)) {
             Ok(entries) => entries,
-            Err(error) => return self.warn(below, error, "the folder"),
+            Err(error) => return self.warn(below, error, unreadable::FOLDER),
         };
         entries.retain(|entry| !find::is_skipped(&entry.name) && find::is_printable(&entry.name));
         entries.sort_unstable();
@@ -72,7 +72,7 @@ impl Bundle<'_> {
     fn hash(&mut self, path: String) {
         match self.tree.read(&join(self.folder, &path), self.limit) {
             Ok(file) => self.files.push(BundledFile { sha256: sha256(&file.bytes), path: path.into() }),
-            Err(error) => self.warn(&path, error, "the file"),
+            Err(error) => self.warn(&path, error, unreadable::FILE),
         }
     }
 

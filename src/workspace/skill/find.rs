@@ -62,7 +62,7 @@ pub(in crate::workspace) fn find(root: &Root<'_>) -> Result<Search, ReadError> {
             Ok(entries) => entries,
             Err(error) if folder.is_empty() => return Err(error),
             Err(error) => {
-                search.tell(&folder, unreadable::finding(&root.shown_path(&folder), error, "the folder"));
+                search.tell(&folder, unreadable::finding(&root.shown_path(&folder), error, unreadable::FOLDER));
                 continue;
             }
         };
@@ -138,7 +138,7 @@ impl Search {
             } else if let Err(error @ (ReadError::LinkOutside | ReadError::LinkDangling | ReadError::LinkLoop)) =
                 root.tree.list(&root.in_tree(&path))
             {
-                self.tell(&path, unreadable::finding(&root.shown_path(&path), error, "the folder"));
+                self.tell(&path, unreadable::finding(&root.shown_path(&path), error, unreadable::FOLDER));
             }
         }
         subfolders

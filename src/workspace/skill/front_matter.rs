@@ -28,9 +28,9 @@ pub(super) fn parse<'t>(text: &'t str, first_line: u32, path: &str) -> Result<Fr
     })?;
     let into_file = |at: Mark| Mark { line: at.line.saturating_add(first_line), ..at };
     let told = |fault: Fault| {
-        let Mark { line, column } = into_file(fault.at);
+        let at = into_file(fault.at);
         let message = format!("the front matter cannot be used: {}", fault.message);
-        Finding::new(Code::SkillInvalid, Place::at(path, line, column), message)
+        Fault { code: Code::SkillInvalid, at, message }.into_finding(path)
     };
     let (node, repaired) = read(yaml).map_err(|faults| faults.into_iter().map(told).collect::<Vec<_>>())?;
     let mut findings: Vec<Finding> = repaired

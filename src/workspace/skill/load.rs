@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, fmt::Write as _, sync::Arc};
 
 use super::{
-    Skill, bundle,
+    SHARED_FOLDER, SKILLS_FOLDER, Skill, bundle,
     draft::{self, Draft},
     find::{self, Root},
     select,
@@ -21,11 +21,11 @@ pub const MAX_SKILL_BYTES: usize = 64 << 20;
 /// Loads them. What cannot be used leaves a finding and costs no other skill.
 pub(in crate::workspace) fn load(input: &Load<'_>, manifest: &Manifest, gathered: &mut Gathered) -> Vec<Skill> {
     let mut loader = Loader { input, manifest, gathered, skills: Vec::new(), held: 0 };
-    let folder = format!("{}/skills", input.root.trim_end_matches('/'));
-    loader.take(&Root { tree: input.tree, folder: "skills", shown: "skills", path: folder });
+    let path = format!("{}/{SKILLS_FOLDER}", input.root.trim_end_matches('/'));
+    loader.take(&Root { tree: input.tree, folder: SKILLS_FOLDER, shown: SKILLS_FOLDER, path });
     for (path, tree) in input.shared_skills {
         let path = path.trim_end_matches('/').to_owned();
-        loader.take(&Root { tree: *tree, folder: "", shown: "@shared", path });
+        loader.take(&Root { tree: *tree, folder: "", shown: SHARED_FOLDER, path });
     }
     let mut skills = select::one_of_each_name(loader.skills, manifest, gathered);
     skills.sort_by_cached_key(|skill| (skill.name.to_lowercase(), Arc::clone(&skill.name)));
@@ -60,7 +60,7 @@ impl Loader<'_, '_> {
             }
             Err(ReadError::Missing) => return,
             Err(error) => {
-                let finding = unreadable::finding(root.shown, error, "the folder");
+                let finding = unreadable::finding(root.shown, error, unreadable::FOLDER);
                 return self.gathered.tell(finding, self.manifest.skills_enabled);
             }
         };
@@ -105,7 +105,7 @@ impl Loader<'_, '_> {
                 }
             }
             Err(error) => {
-                let finding = unreadable::finding(&path, error, "the file");
+                let finding = unreadable::finding(&path, error, unreadable::FILE);
                 let good =
                     unreadable::keeps_last_good(error).then(|| self.last_good(&shown, &path, folder_name)).flatten();
                 match good {

@@ -22,6 +22,11 @@ use crate::finding::Finding;
 /// The file that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
 
+/// The folder, at the workspace's root, that skills are found below.
+pub const SKILLS_FOLDER: &str = "skills";
+/// What findings and reports call the shared folders.
+pub const SHARED_FOLDER: &str = "@shared";
+
 /// A skill: a folder with a SKILL.md.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {

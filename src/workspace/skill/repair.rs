@@ -11,9 +11,11 @@ pub(super) fn repair(yaml: &str) -> (String, Vec<(u32, String)>) {
     let mut at = 0;
     while at < lines.len() {
         let line = lines[at];
-        let end = at + 1 + continuation(&lines[at + 1..], indent(line));
+        // Looked at only below a key, so that every line is looked at once.
+        let end = || at + 1 + continuation(&lines[at + 1..], indent(line));
         match value_of(line) {
             Some((key, value)) if is_plain(value) => {
+                let end = end();
                 let whole = fold(value, &lines[at + 1..end]);
                 if has_colon(&whole) {
                     repaired.push((u32::try_from(at + 1).unwrap_or(u32::MAX), key.trim().to_owned()));
@@ -26,6 +28,7 @@ pub(super) fn repair(yaml: &str) -> (String, Vec<(u32, String)>) {
             }
             // A block's lines are text: they are not looked at.
             Some((_, value)) if value.starts_with(['|', '>']) => {
+                let end = end();
                 push_lines(&mut mended, &lines[at..end]);
                 at = end;
             }

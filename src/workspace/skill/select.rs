@@ -31,10 +31,8 @@ pub(super) fn one_of_each_name(skills: Vec<Skill>, manifest: &Manifest, gathered
         match by_name.get_mut(&skill.name) {
             None => drop(by_name.insert(Arc::clone(&skill.name), skill)),
             Some(first) => {
-                let message = format!(
-                    "the name `{}` is also that of {}/{SKILL_FILE}, which wins; this one is left out",
-                    skill.name, first.folder
-                );
+                let message =
+                    format!("its name is also that of {}/{SKILL_FILE}, which wins; this one is left out", first.folder);
                 let place = Place::file(join(&skill.folder, SKILL_FILE));
                 let finding = Finding::new(Code::SkillDuplicate, place, message);
                 if manifest.skills_enabled { first.findings.push(finding) } else { gathered.tell(finding, false) }

@@ -4,6 +4,7 @@
 //! arguments, a missing folder). Results go to standard output, everything said about them to standard error.
 
 mod check;
+mod contract;
 mod docs;
 mod explain;
 mod init;

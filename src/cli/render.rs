@@ -12,14 +12,19 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use promptd::{
     finding::{Finding, Place, Reported, human},
+    grpc,
     profile::Profile,
-    prompt::{self, Prompt, Role, Turn},
-    proto, request,
+    prompt::{self, Prompt, Turn},
+    proto,
+    render::{RenderFormat, render},
+    request,
     workspace::Snapshot,
 };
 
+use prost_reflect::DynamicMessage;
+
 use super::{
-    Failure, Outcome, explain,
+    Failure, Outcome, contract, explain,
     load::{Named, Offline},
     profile,
     settings::{self, ConfigFile},
@@ -60,6 +65,16 @@ pub(super) struct Arguments {
 enum Format {
     /// All system messages, joined by a blank line.
     Text,
+    /// The whole answer of `AssemblePrompt`, as protobuf JSON.
+    Json,
+    /// The `messages` of `OpenAI` Chat Completions.
+    OpenaiChat,
+    /// The `instructions` and `input` of `OpenAI` Responses.
+    OpenaiResponses,
+    /// The `system` and `messages` of Anthropic Messages.
+    AnthropicMessages,
+    /// The `systemInstruction` and `contents` of Gemini.
+    Gemini,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
@@ -74,7 +89,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         let profile = chosen(arguments, &snapshot)?;
         let prompt =
             prompt::assemble(&snapshot, profile, &turn).map_err(|error| Failure::input(format!("error: {error}")))?;
-        print(arguments, &prompt).map_err(|e| Failure::run(format!("the prompt cannot be written: {e}")))?;
+        print(arguments, &snapshot, profile, &prompt)
+            .map_err(|e| Failure::run(format!("the prompt cannot be written: {e}")))?;
         tell(arguments, &offline, &opened.named, &prompt);
     }
     Ok(ExitCode::SUCCESS)
@@ -121,19 +137,28 @@ fn chosen<'s>(arguments: &Arguments, snapshot: &'s Snapshot) -> Result<&'s Profi
     profile::find(&snapshot.profiles, name)
 }
 
-fn print(arguments: &Arguments, prompt: &Prompt<'_>) -> io::Result<()> {
+fn print(arguments: &Arguments, snapshot: &Snapshot, profile: &Profile, prompt: &Prompt<'_>) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match arguments.format {
-        None if out.is_terminal() => explain::layers(&mut out, prompt)?,
-        None | Some(Format::Text) => out.write_all(text(prompt).as_bytes())?,
-    }
+    let format = match arguments.format {
+        None if out.is_terminal() => return explain::layers(&mut out, prompt),
+        // Exactly the bytes of the answer's `rendered`: no line end is added.
+        None | Some(Format::Text) => RenderFormat::Text,
+        Some(Format::Json) => return json(&mut out, snapshot, profile, prompt),
+        Some(Format::OpenaiChat) => RenderFormat::OpenaiChat,
+        Some(Format::OpenaiResponses) => RenderFormat::OpenaiResponses,
+        Some(Format::AnthropicMessages) => RenderFormat::AnthropicMessages,
+        Some(Format::Gemini) => RenderFormat::Gemini,
+    };
+    out.write_all(render(prompt, format).as_bytes())?;
     out.flush()
 }
 
-/// Exactly the bytes of `RENDER_FORMAT_TEXT`: no line end is added.
-fn text(prompt: &Prompt<'_>) -> String {
-    let system = prompt.messages.iter().filter(|message| message.role == Role::System);
-    system.map(|message| &*message.content).collect::<Vec<_>>().join("\n\n")
+fn json(out: &mut impl io::Write, snapshot: &Snapshot, profile: &Profile, prompt: &Prompt<'_>) -> io::Result<()> {
+    let response = grpc::response(prompt, snapshot.revision.as_str(), profile.name.as_str());
+    let mut dynamic = DynamicMessage::new(contract::message("AssemblePromptResponse"));
+    dynamic.transcode_from(&response).map_err(io::Error::other)?;
+    serde_json::to_writer_pretty(&mut *out, &dynamic)?;
+    writeln!(out)
 }
 
 /// Says on standard error what was lost, and with `--explain` what became of every section.

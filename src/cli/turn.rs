@@ -8,7 +8,9 @@ use promptd::{
     proto,
     yaml::{Faults, Mark, Node, Pair, Scalar, Value as Yaml, nearest, parse},
 };
-use prost_reflect::{DescriptorPool, DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Value};
+use prost_reflect::{DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Value};
+
+use super::contract;
 
 /// Whole numbers beyond this are not exact in a `google.protobuf.Struct`, whose numbers are doubles.
 const MAX_EXACT: u64 = 1 << 53;
@@ -18,7 +20,7 @@ pub(super) fn read(text: &str, name: &str) -> Result<proto::Turn, Vec<Finding>> 
     let findings = |faults: Vec<promptd::yaml::Fault>| faults.into_iter().map(|f| f.into_finding(name)).collect();
     let node = parse(text).or_else(|faults| json(text, faults)).map_err(findings)?;
     let faults = Faults::default();
-    let turn = message(&node, &descriptor(), "turn", &faults).and_then(|turn| turn.transcode_to().ok());
+    let turn = message(&node, &contract::message("Turn"), "turn", &faults).and_then(|turn| turn.transcode_to().ok());
     match turn.filter(|_| faults.is_empty()) {
         Some(turn) => Ok(turn),
         None => Err(findings(faults.into_vec())),
@@ -47,12 +49,6 @@ fn from_json(value: &serde_json::Value) -> Node {
         ),
     };
     Node { at, value }
-}
-
-fn descriptor() -> MessageDescriptor {
-    let pool = DescriptorPool::decode(proto::DESCRIPTORS).unwrap_or_default();
-    #[expect(clippy::expect_used, reason = "the contract is compiled in")]
-    pool.get_message_by_name("promptd.v1.Turn").expect("the contract has a Turn")
 }
 
 fn message(node: &Node, descriptor: &MessageDescriptor, path: &str, faults: &Faults) -> Option<DynamicMessage> {

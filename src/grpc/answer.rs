@@ -6,6 +6,12 @@ use crate::{
     proto,
 };
 
+/// The whole answer, as a caller has it that holds nothing yet.
+#[must_use]
+pub fn response(prompt: &Prompt<'_>, revision: &str, profile: &str) -> proto::AssemblePromptResponse {
+    answer(prompt, None, revision, profile, &Shape::default())
+}
+
 /// The answer to a request of that shape.
 pub(super) fn answer(
     prompt: &Prompt<'_>,

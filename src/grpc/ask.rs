@@ -22,6 +22,7 @@ pub(super) struct Ask {
 }
 
 /// How the answer is to look.
+#[derive(Default)]
 pub(super) struct Shape {
     /// What the caller holds already, sorted.
     pub(super) held: Vec<Digest>,

@@ -26,6 +26,7 @@ mod watch;
 mod web;
 mod workspace_service;
 
+pub use answer::response;
 pub use auth::{Access, Token, Tokens};
 pub use backend::{Backend, Clock, Profiles, ReadSkillFile};
 pub use error::DOMAIN;

@@ -10,7 +10,7 @@ use crate::{
     id::Id,
     profile::{Profile, ProfileSet},
     store::{Loaded, Pinned, State, Store},
-    workspace::{FileBytes, MANIFEST, ReadError, Skill},
+    workspace::{FileBytes, MANIFEST, ReadError, Skill, Snapshot},
 };
 
 /// The clock of turns that bring none, and of nothing else.
@@ -66,22 +66,19 @@ pub(super) fn missing(id: &Id) -> Error {
     Error::Missing { kind: "workspace", name: id.to_string() }
 }
 
-/// The profile that a request names, else the workspace's own.
-pub(super) fn profile<'s>(
-    profiles: &'s ProfileSet,
-    named: Option<&Id>,
-    own: &Id,
-    workspace: &Id,
-) -> Result<&'s Arc<Profile>, Error> {
-    match named {
-        Some(name) => profiles.get(name.as_str()).ok_or_else(|| {
-            let known: Vec<_> = profiles.iter().map(|profile| profile.name.as_str()).collect();
-            Error::invalid("profile", format!("there is no profile `{name}`; there are: {}", known.join(", ")))
-        }),
-        None => profiles.get(own.as_str()).ok_or_else(|| {
-            let message = format!("there is no profile `{own}`");
-            let fault = Finding::new(Code::InvalidValue, Place::file(MANIFEST), message);
-            Error::WorkspaceInvalid { id: workspace.to_string(), faults: vec![fault] }
-        }),
-    }
+/// The profile that a request names.
+pub(super) fn named_profile<'s>(profiles: &'s ProfileSet, name: &Id) -> Result<&'s Profile, Error> {
+    profiles.get(name.as_str()).map(AsRef::as_ref).ok_or_else(|| {
+        let known: Vec<_> = profiles.iter().map(|profile| profile.name.as_str()).collect();
+        Error::invalid("profile", format!("there is no profile `{name}`; there are: {}", known.join(", ")))
+    })
+}
+
+/// The workspace's own profile. Where it has gone, the operator must mend the workspace.
+pub(super) fn own_profile(snapshot: &Snapshot) -> Result<&Profile, Error> {
+    let name = &snapshot.manifest.profile;
+    snapshot.profiles.get(name.as_str()).map(AsRef::as_ref).ok_or_else(|| {
+        let fault = Finding::new(Code::InvalidValue, Place::file(MANIFEST), format!("there is no profile `{name}`"));
+        Error::WorkspaceInvalid { id: snapshot.id.to_string(), faults: vec![fault] }
+    })
 }

@@ -20,7 +20,8 @@ pub(super) fn findings<'f>(all: impl IntoIterator<Item = &'f Finding>) -> Vec<pr
     shown
 }
 
-fn finding(finding: &Finding) -> proto::Finding {
+/// One of them.
+pub(super) fn finding(finding: &Finding) -> proto::Finding {
     let raw = proto::Finding {
         severity: severity(finding.severity).into(),
         code: finding.code.as_str().to_owned(),

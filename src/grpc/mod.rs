@@ -17,6 +17,7 @@ mod page;
 mod profile_service;
 mod prompt_service;
 mod reflection;
+mod reply;
 mod server;
 mod skills;
 mod stream;

@@ -1,28 +1,34 @@
 //! `PromptService`: assembling prompts and judging replies.
 
-use std::time::Instant;
+use std::{panic::resume_unwind, sync::Arc, time::Instant};
 
 use tonic::{Request, Response, Status};
 
 use super::{
     answer::answer,
     api::prompt_service_server,
-    ask::Ask,
+    ask::{Ask, optional_id},
     auth::Caller,
     backend::{self, Backend},
     error::Error,
+    reply,
 };
 use crate::{
-    prompt::{self, Prompt},
-    proto::{self, RenderFormat},
-    request::Limits,
-    workspace::Lock,
+    profile,
+    prompt::{self, Prompt, TokenCounts},
+    proto,
+    render::{self, RenderFormat},
+    reply::{ReplyContract, parse},
+    request::{Limits, Violations},
+    workspace::{Lock, Snapshot},
 };
 
 /// Answers from the backend.
+#[derive(Clone)]
 pub(super) struct PromptService {
-    pub(super) backend: Backend,
-    pub(super) limits: Limits,
+    backend: Backend,
+    limits: Arc<Limits>,
+    counts: Arc<TokenCounts>,
 }
 
 #[tonic::async_trait]
@@ -32,42 +38,76 @@ impl prompt_service_server::PromptService for PromptService {
         request: Request<proto::AssemblePromptRequest>,
     ) -> Result<Response<proto::AssemblePromptResponse>, Status> {
         let caller = super::caller(&request);
-        Ok(Response::new(self.assemble(request.into_inner(), &caller)?))
+        let ask = Ask::check(request.into_inner(), &caller, &self.limits, (self.backend.clock)())?;
+        if ask.encoding.is_none() {
+            return Ok(Response::new(self.assemble(&ask)?));
+        }
+        // Counting tokens of much new text takes long enough for other calls to wait behind it.
+        let service = self.clone();
+        let counting = tokio::task::spawn_blocking(move || service.assemble(&ask));
+        let answer = counting.await.unwrap_or_else(|panicked| resume_unwind(panicked.into_panic()));
+        Ok(Response::new(answer?))
     }
 
     async fn parse_reply(
         &self,
-        _: Request<proto::ParseReplyRequest>,
+        request: Request<proto::ParseReplyRequest>,
     ) -> Result<Response<proto::ParseReplyResponse>, Status> {
-        Err(Error::Unimplemented("ParseReply is not here yet".into()).into())
+        let caller = super::caller(&request);
+        let raw = request.into_inner();
+        let contract = self.contract(&raw, &caller)?;
+        Ok(Response::new(reply::answer(parse(&raw.text, raw.heartbeat, contract))))
     }
 }
 
 impl PromptService {
-    fn assemble(
-        &self,
-        raw: proto::AssemblePromptRequest,
-        caller: &Caller,
-    ) -> Result<proto::AssemblePromptResponse, Error> {
+    pub(super) fn new(backend: Backend, limits: Limits) -> Self {
+        Self { backend, limits: Arc::new(limits), counts: Arc::default() }
+    }
+
+    fn assemble(&self, ask: &Ask) -> Result<proto::AssemblePromptResponse, Error> {
         let began = Instant::now();
-        let ask = Ask::check(raw, caller, &self.limits, (self.backend.clock)())?;
         let loaded = match &ask.revision {
             Some(revision) => self.backend.pinned(&ask.workspace, revision)?,
             None => self.backend.newest(&ask.workspace)?,
         };
         let snapshot = &loaded.snapshot;
-        if ask.profile.is_some() && snapshot.manifest.locked.contains(&Lock::Profile) {
-            return Err(Error::Locked("profile".into()));
-        }
-        let own = &snapshot.manifest.profile;
-        let profile = backend::profile(&snapshot.profiles, ask.profile.as_ref(), own, &snapshot.id)?;
-        let prompt = prompt::assemble(snapshot, profile, &ask.turn)?;
+        let profile = chosen(snapshot, ask.profile.as_ref())?;
+        let mut prompt = prompt::assemble(snapshot, profile, &ask.turn)?;
         self.backend.observer.assembled(&prompt, began.elapsed());
         if ask.strict {
             nothing_lost(&prompt)?;
         }
-        let rendered = render(&prompt, ask.shape.format)?;
+        if let Some(encoding) = ask.encoding {
+            self.counts.fill(&mut prompt, encoding);
+        }
+        let rendered = format(ask.shape.format).map(|format| render::render(&prompt, format));
         Ok(answer(&prompt, rendered, snapshot.revision.as_str(), profile.name.as_str(), &ask.shape))
+    }
+
+    /// How the replies of the request's profile are to be read.
+    fn contract(&self, raw: &proto::ParseReplyRequest, caller: &Caller) -> Result<ReplyContract, Error> {
+        let mut violations = Violations::default();
+        let named = optional_id(&raw.profile, "profile", &mut violations);
+        let workspace = optional_id(&raw.workspace_id, "workspace_id", &mut violations);
+        violations.into_result(()).map_err(Error::Invalid)?;
+        let Some(workspace) = workspace else {
+            let profiles = (self.backend.profiles)();
+            let name = named.unwrap_or_else(profile::default_id);
+            return backend::named_profile(&profiles, &name).map(|profile| profile.reply);
+        };
+        caller.must_see(&workspace)?;
+        let loaded = self.backend.newest(&workspace)?;
+        Ok(chosen(&loaded.snapshot, named.as_ref())?.reply)
+    }
+}
+
+/// The profile that a request names, unless the operator has locked it, else the workspace's own.
+fn chosen<'s>(snapshot: &'s Snapshot, named: Option<&crate::id::Id>) -> Result<&'s profile::Profile, Error> {
+    match named {
+        Some(_) if snapshot.manifest.locked.contains(&Lock::Profile) => Err(Error::Locked("profile".into())),
+        Some(name) => backend::named_profile(&snapshot.profiles, name),
+        None => backend::own_profile(snapshot),
     }
 }
 
@@ -78,9 +118,13 @@ fn nothing_lost(prompt: &Prompt<'_>) -> Result<(), Error> {
     if lost.is_empty() { Ok(()) } else { Err(Error::PromptLoss(lost)) }
 }
 
-fn render(_: &Prompt<'_>, format: RenderFormat) -> Result<Option<String>, Error> {
-    match format {
-        RenderFormat::Unspecified => Ok(None),
-        other => Err(Error::Unimplemented(format!("{} is not here yet", other.as_str_name()))),
+fn format(raw: proto::RenderFormat) -> Option<RenderFormat> {
+    match raw {
+        proto::RenderFormat::Unspecified => None,
+        proto::RenderFormat::Text => Some(RenderFormat::Text),
+        proto::RenderFormat::OpenaiChat => Some(RenderFormat::OpenaiChat),
+        proto::RenderFormat::OpenaiResponses => Some(RenderFormat::OpenaiResponses),
+        proto::RenderFormat::AnthropicMessages => Some(RenderFormat::AnthropicMessages),
+        proto::RenderFormat::Gemini => Some(RenderFormat::Gemini),
     }
 }

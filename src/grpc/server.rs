@@ -129,7 +129,7 @@ fn routes(options: &Options, backend: Backend, lifecycle: &Arc<Lifecycle>) -> Re
             }
         }};
     }
-    let prompts = PromptService { backend: backend.clone(), limits: options.request.clone() };
+    let prompts = PromptService::new(backend.clone(), options.request.clone());
     let workspaces = WorkspaceService { backend: backend.clone() };
     let profiles = ProfileService { backend };
     let health = Health(Arc::clone(lifecycle));

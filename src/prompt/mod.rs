@@ -17,6 +17,7 @@ mod piece;
 mod prepared;
 mod scope;
 mod section;
+mod token_counts;
 mod turn;
 
 pub use answer::{CachePlan, Carried, Digest, Message, Outcome, Prompt, Section, Size, Source, Stability};
@@ -25,6 +26,7 @@ pub use error::TurnError;
 pub use inputs::check as check_inputs;
 pub use labels::RUNTIME_LABELS;
 pub use prepared::Prepared;
+pub use token_counts::TokenCounts;
 pub use turn::{
     Agent, Channel, Conversation, ResponseFormat, Role, Segment, Snippet, Spoken, Stage, ToolCall, Turn, User,
 };

@@ -150,6 +150,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
         #[test]
         fn parts_make_the_text(pieces in prop::collection::vec("[a-c界 \n]{1,9}", 1..4), times in 1_usize..3_000) {
             let text = pieces.concat().repeat(times);

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Action, Reply, heartbeat, malformed,
+    mend::mend,
     object::{Found, read},
 };
 
@@ -62,7 +63,14 @@ fn find_action(text: &str, start: usize) -> Result<Action, (usize, String)> {
             Found::Invalid(length, why) => (length, why),
             Found::Open(why) => (1, why.to_owned()),
         };
-        fault.get_or_insert((begin, why));
+        if fault.is_none() {
+            if let Some((object, length)) = mend(&text[begin..])
+                && let Some((tag, payload)) = named(flatten(object))
+            {
+                return Ok(Action { tag, payload, range: begin..begin + length });
+            }
+            fault = Some((begin, why));
+        }
         at = begin + length;
     }
     Err(fault.unwrap_or((start, "the reply has no JSON object".into())))
@@ -155,13 +163,21 @@ mod tests {
             ("<think>never ends", "", "no JSON object"),
             ("{\"content\":\"x\"}", "{\"content\":\"x\"}", "no `action`"),
             ("{\"action\":5}", "{\"action\":5}", "no `action`"),
-            ("{\"action\":\"x\",}", "{\"action\":\"x\",}", "not valid JSON"),
+            ("{\"action\":x}", "{\"action\":x}", "not valid JSON"),
             ("{\"action\":\"x\"", "{\"action\":\"x\"", "does not end"),
         ] {
             let reply = parse(text, false);
             assert_eq!((reply.text.as_str(), reply.actions.len()), (rest, 0), "{text}");
             assert!(reply.findings[0].message.contains(why), "{}", reply.findings[0].message);
         }
+    }
+
+    #[test]
+    fn slips_of_the_pen_are_mended() {
+        let text = "```json\n{\"action\": \"send_message\", \"parameters\": {\"content\": \"a\nb\",},\n}\n```";
+        let reply = parse(text, false);
+        assert_eq!(json!(reply.actions[0].payload), json!({"action": "send_message", "content": "a\nb"}));
+        assert_eq!((reply.text.as_str(), reply.findings.len()), ("", 0));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod airi;
 mod heartbeat;
+mod mend;
 mod object;
 mod tags;
 

@@ -29,6 +29,14 @@ pub(super) fn read(text: &str) -> Found {
     }
 }
 
+/// The object that `text` is, if it is a valid one and not too deep.
+pub(super) fn within_depth(text: &str) -> Option<Map<String, Value>> {
+    match read(text) {
+        Found::Object(object, end) if end == text.len() => Some(object),
+        _ => None,
+    }
+}
+
 /// Where the object closes, braces in strings apart.
 ///
 /// Gives up at the first byte that no JSON has there. This keeps a search through many beginnings of objects linear:

@@ -68,14 +68,12 @@ impl Source {
         let status = Arc::new(Status::default());
         let profiles = Arc::new(ArcSwap::from_pointee(first_profiles(&options)?));
         let feed = match options.watch {
-            WatchMode::Poll => None,
-            WatchMode::Auto | WatchMode::Events => open_feed(HintSender(inbox.clone()))
-                .inspect_err(|error| {
-                    status.watch_failed(*error);
-                    tracing::warn!("{}", error.advice());
-                })
-                .ok(),
+            WatchMode::Poll => Err(None),
+            WatchMode::Auto | WatchMode::Events => open_feed(HintSender(inbox.clone())).map_err(Some),
         };
+        if let Err(Some(error)) = feed {
+            status.watch_failed(error);
+        }
         let items = followed(&options);
         let mut reload = Reload::new(options, store, Arc::clone(&status), Arc::clone(&profiles), feed, messages);
         items.into_iter().for_each(|item| reload.add(item));

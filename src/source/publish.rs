@@ -10,6 +10,7 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
+    feed::WatchError,
     reload::Reload,
     subject::{Item, Payload, Sink, What, folder_unreadable},
     watches::Subject,
@@ -202,7 +203,14 @@ impl Reload {
         for problem in self.problems[&subject].iter().filter(|problem| !old.contains(problem)) {
             tracing::warn!("{problem}");
         }
-        self.status.set_problems(self.problems.values().flatten().cloned().collect());
+        self.tell_problems();
+    }
+
+    /// Gives all there is to say to the status.
+    pub(super) fn tell_problems(&self) {
+        let reasons: BTreeSet<WatchError> = self.unwatched.values().copied().collect();
+        let watching = reasons.into_iter().map(|reason| reason.advice().to_owned());
+        self.status.set_problems(watching.chain(self.problems.values().flatten().cloned()).collect());
     }
 
     fn tell(&mut self, subject: Subject, problem: String) {

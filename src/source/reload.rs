@@ -6,6 +6,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -34,7 +35,7 @@ const LONGEST_SILENCE: Duration = Duration::from_millis(500);
 const REST: Duration = Duration::from_millis(50);
 /// A workspace whose files never rest that long is believed with less, and at last without: never is worse.
 const RESTLESS: [(Duration, Duration); 2] =
-    [(Duration::from_secs(10), Duration::ZERO), (Duration::from_secs(2), Duration::from_millis(10))];
+    [(Duration::from_secs(20), Duration::ZERO), (Duration::from_secs(5), Duration::from_millis(10))];
 /// How long a file must have been empty or gone to be believed: editors do both in the middle of a save.
 const DOUBT: Duration = Duration::from_secs(1);
 /// How long a workspace must have been gone: a link is often retargeted by removing and making it.
@@ -70,6 +71,8 @@ pub(super) struct Reload {
     /// Workspaces that have an error now.
     pub(super) failing: BTreeSet<Subject>,
     pub(super) problems: BTreeMap<Subject, Vec<String>>,
+    /// Why events cannot be had, for whom.
+    pub(super) unwatched: BTreeMap<Subject, WatchError>,
     next_subject: Subject,
     inbox: Receiver<Message>,
     stopped: bool,
@@ -82,12 +85,25 @@ pub(super) struct Pending {
     pub(super) since: Instant,
     due: Instant,
     tries: u32,
-    doubted: Option<Instant>,
+    /// What looks lost, and since when.
+    doubted: BTreeMap<PathBuf, Instant>,
 }
 
 impl Pending {
     fn now(now: Instant) -> Self {
-        Self { since: now, due: now, tries: 0, doubted: None }
+        Self { since: now, due: now, tries: 0, doubted: BTreeMap::new() }
+    }
+
+    /// When all of what looks lost will have looked so for long enough, if that is still to come.
+    fn doubt(&mut self, lost: &[(&Path, Option<Duration>)], now: Instant, believed_after: Duration) -> Option<Instant> {
+        self.doubted.retain(|path, _| lost.iter().any(|(lost, _)| lost == path));
+        for (path, age) in lost {
+            let since = age.and_then(|age| now.checked_sub(age)).unwrap_or(now);
+            let first = self.doubted.entry(path.to_path_buf()).or_insert(since);
+            // The disk knows better since when a file is empty than the first look at it.
+            *first = if age.is_some() { since } else { *first };
+        }
+        self.doubted.values().map(|since| *since + believed_after).filter(|due| *due > now).max()
     }
 }
 
@@ -97,10 +113,10 @@ impl Reload {
         store: Arc<Store>,
         status: Arc<Status>,
         profiles: Arc<ArcSwap<ProfileSet>>,
-        feed: Option<Box<dyn Feed>>,
+        feed: Result<Box<dyn Feed>, Option<WatchError>>,
         inbox: Receiver<Message>,
     ) -> Self {
-        status.set_events(feed.is_some());
+        status.set_events(feed.is_ok());
         Self {
             settings: Arc::new(options.settings.clone()),
             options,
@@ -114,6 +130,7 @@ impl Reload {
             polled: BTreeSet::new(),
             failing: BTreeSet::new(),
             problems: BTreeMap::new(),
+            unwatched: BTreeMap::new(),
             next_subject: 0,
             inbox,
             stopped: false,
@@ -209,6 +226,7 @@ impl Reload {
         self.polled.remove(&subject);
         self.failing.remove(&subject);
         self.problems.remove(&subject);
+        self.unwatched.remove(&subject);
     }
 
     /// Loads everything for the first time: nothing is served yet, so nothing waits for files to rest.
@@ -263,17 +281,14 @@ impl Reload {
             return None;
         }
         let (item, pending) = (self.items.get(&subject)?, self.pending.get_mut(&subject)?);
+        let is_gone = matches!(payload, Payload::Gone(_));
         let served = item.workspace_id().is_some_and(|id| self.store.get(id.as_str()).is_some());
-        let doubtful = match payload {
-            Payload::Gone(_) => served.then_some(GONE),
-            _ => item.trace.lost_content_in(&trace).then_some(DOUBT),
-        };
-        if let Some(doubt) = doubtful {
-            let doubted = *pending.doubted.get_or_insert(now);
-            if now < doubted + doubt {
-                pending.due = doubted + doubt;
-                return None;
-            }
+        let lost: Vec<(&Path, Option<Duration>)> =
+            if is_gone && served { vec![(Path::new("/"), None)] } else { item.trace.lost_in(&trace).collect() };
+        let believed_after = if is_gone { GONE } else { DOUBT };
+        if let Some(due) = pending.doubt(&lost, now, believed_after) {
+            pending.due = due;
+            return None;
         }
         if self.adopt(subject, trace) { Some(payload) } else { self.retry(subject, now) }
     }
@@ -311,12 +326,28 @@ impl Reload {
     /// Polls what events cannot be had for.
     pub(super) fn rely_on_events(&mut self, subject: Subject, watched: Result<(), WatchError>) {
         let polls = match (self.options.watch, watched) {
-            (WatchMode::Poll, _) => true,
-            (WatchMode::Auto, Err(_)) => true,
-            (WatchMode::Auto, Ok(())) => self.items.get(&subject).is_some_and(|item| item.on_silent_file_system()),
+            (WatchMode::Poll, _) | (WatchMode::Auto, Err(_)) => true,
+            (WatchMode::Auto, Ok(())) => self.items.get(&subject).is_some_and(Item::on_silent_file_system),
             (WatchMode::Events, _) => false,
         };
-        if polls { _ = self.polled.insert(subject) } else { _ = self.polled.remove(&subject) }
+        if polls {
+            _ = self.polled.insert(subject)
+        } else {
+            _ = self.polled.remove(&subject)
+        }
+        let before = self.unwatched.get(&subject).copied();
+        if watched.err() != before {
+            if let Err(error) = watched {
+                let is_new = self.unwatched.values().all(|known| *known != error);
+                self.unwatched.insert(subject, error);
+                if is_new {
+                    tracing::warn!("{}", error.advice());
+                }
+            } else {
+                self.unwatched.remove(&subject);
+            }
+            self.tell_problems();
+        }
     }
 
     /// Reads several subjects, in parallel where there are many.

@@ -164,10 +164,9 @@ impl Status {
         self.watches.store(count as u64, Relaxed);
     }
 
-    /// Counts it; true for the first of its reason.
-    pub(super) fn watch_failed(&self, error: WatchError) -> bool {
+    pub(super) fn watch_failed(&self, error: WatchError) {
         let index = WatchError::ALL.iter().position(|other| *other == error).unwrap_or(WatchError::ALL.len() - 1);
-        self.watch_errors[index].fetch_add(1, Relaxed) == 0
+        self.watch_errors[index].fetch_add(1, Relaxed);
     }
 
     pub(super) fn set_census(&self, workspaces: usize, polled: usize, failing: usize) {

@@ -128,27 +128,28 @@ impl Trace {
         })
     }
 
-    /// Whether a file with content here has become empty or is gone in `next`, in the same folder: what a save in the
-    /// middle looks like. That the next load had no reason to read a file is no such case, nor is a folder that is
-    /// gone or another one now: no editor does that.
-    pub(super) fn lost_content_in(&self, next: &Self) -> bool {
-        self.root == next.root
-            && self.probes.iter().any(|(path, probe)| {
-                let had_content = matches!(probe.seen, Seen::File(sig) if sig.size > 0);
-                had_content
-                    && !probe.swapped
-                    && !probe.home
-                    && next.lacks_content(path, probe.linked)
-                    && path.parent().is_some_and(|folder| self.still_has_folder(folder))
-            })
+    /// The files with content here that have become empty or are gone in `next`, and for how long as far as the disk
+    /// tells: what a save in the middle looks like. That the next load had no reason to read a file is no such case,
+    /// nor is a folder that is gone or another one now: no editor does that.
+    pub(super) fn lost_in<'a>(&'a self, next: &'a Self) -> impl Iterator<Item = (&'a Path, Option<Duration>)> {
+        let same = self.root == next.root;
+        self.probes.iter().filter(move |_| same).filter_map(move |(path, probe)| {
+            let had_content = matches!(probe.seen, Seen::File(sig) if sig.size > 0) && !probe.swapped && !probe.home;
+            let lost = if had_content { next.lacks_content(path, probe.linked)? } else { return None };
+            path.parent().filter(|folder| self.still_has_folder(folder)).map(|_| (&**path, lost))
+        })
     }
 
-    fn lacks_content(&self, path: &Path, linked: bool) -> bool {
+    /// Absent where the file has content, or had no reason to be read; else for how long it has none, if known.
+    fn lacks_content(&self, path: &Path, linked: bool) -> Option<Option<Duration>> {
+        let emptied = |sig: Sig| (sig.size == 0).then(|| age(Some(sig.ctime)));
         match self.get(path).map(|probe| probe.seen) {
-            Some(Seen::Absent) => true,
-            Some(Seen::File(sig)) => sig.size == 0,
-            Some(_) => false,
-            None => !linked && fs::symlink_metadata(path).map_or(true, |meta| meta.is_file() && meta.len() == 0),
+            Some(Seen::Absent) => Some(None),
+            Some(Seen::File(sig)) => emptied(sig),
+            Some(_) => None,
+            None if linked => None,
+            None => fs::symlink_metadata(path)
+                .map_or(Some(None), |meta| if meta.is_file() { emptied(Sig::of(&meta)) } else { None }),
         }
     }
 

@@ -18,7 +18,8 @@ pub(super) type Subject = u32;
 
 /// All watches of the process, on one feed.
 pub(super) struct Watches {
-    feed: Option<Box<dyn Feed>>,
+    /// Absent, and perhaps why: nothing is watched.
+    feed: Result<Box<dyn Feed>, Option<WatchError>>,
     /// By canonical path; ordered, so that a folder's subtree is one range.
     folders: BTreeMap<PathBuf, Watch>,
     /// Subjects by the paths that lead to their folder. Apart from the folders' own subjects, since one folder can
@@ -38,8 +39,8 @@ struct Watch {
 }
 
 impl Watches {
-    /// Without a feed nothing is watched and everything is polled.
-    pub(super) fn new(feed: Option<Box<dyn Feed>>) -> Self {
+    /// Without a feed nothing is watched; the error is why there is none, if there ought to be one.
+    pub(super) fn new(feed: Result<Box<dyn Feed>, Option<WatchError>>) -> Self {
         Self { feed, folders: BTreeMap::new(), homes: HashMap::new(), count: 0 }
     }
 
@@ -64,8 +65,7 @@ impl Watches {
         }
         let mut result = Ok(());
         for folder in new.keys() {
-            if let Err(error) = self.ensure(folder) {
-                status.watch_failed(error);
+            if let Err(error) = self.ensure(folder, status) {
                 result = result.and(Err(error));
             }
         }
@@ -88,20 +88,31 @@ impl Watches {
     }
 
     /// Makes sure that the folder that is there now is the one watched.
-    fn ensure(&mut self, folder: &Path) -> Result<(), WatchError> {
+    fn ensure(&mut self, folder: &Path, status: &Status) -> Result<(), WatchError> {
         let (Some(watch), Ok(meta)) = (self.folders.get_mut(folder), fs::symlink_metadata(folder)) else {
             return Ok(()); // Gone: the trace no longer holds, and that is found.
         };
         let there = Some((meta.dev(), meta.ino()));
-        let feed = self.feed.as_mut().ok_or(WatchError::InstanceLimit)?;
+        let feed = match &mut self.feed {
+            Ok(feed) => feed,
+            Err(reason) => return reason.map_or(Ok(()), Err),
+        };
         if watch.watched != there {
             if watch.watched.take().is_some() {
                 self.count -= 1;
                 feed.unwatch(folder);
             }
-            feed.watch(folder)?;
-            self.count += 1;
-            watch.watched = there;
+            match feed.watch(folder) {
+                Ok(()) => {
+                    self.count += 1;
+                    watch.watched = there;
+                }
+                Err(WatchError::Missing) => {}
+                Err(error) => {
+                    status.watch_failed(error);
+                    return Err(error);
+                }
+            }
         }
         Ok(())
     }
@@ -116,7 +127,7 @@ impl Watches {
         if watch.homes == 0 && watch.subjects.is_empty() {
             let was_watched = watch.watched.is_some();
             self.folders.remove(folder);
-            if let (true, Some(feed)) = (was_watched, &mut self.feed) {
+            if let (true, Ok(feed)) = (was_watched, &mut self.feed) {
                 self.count -= 1;
                 feed.unwatch(folder);
             }
@@ -141,7 +152,7 @@ impl Watches {
             if watch.watched.take().is_some() {
                 self.count -= 1;
                 subjects.extend(&watch.subjects);
-                if let Some(feed) = &mut self.feed {
+                if let Ok(feed) = &mut self.feed {
                     feed.unwatch(folder);
                 }
             }

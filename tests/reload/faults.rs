@@ -1,1 +1,201 @@
-//! todo
+//! Events that are lost, late, or not to be had.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use promptd::{
+    config::WatchMode,
+    source::{
+        Mode, Options,
+        feed::{Feed, Hint, HintSender, OpenFeed, WatchError},
+    },
+    store::State,
+};
+
+use crate::service::{Service, options};
+
+/// A feed that loses what it is told to lose.
+#[derive(Clone, Default)]
+struct Faulty {
+    /// The most watches that can be had.
+    limit: Option<usize>,
+    hints: Arc<Mutex<Option<HintSender>>>,
+    watched: Arc<Mutex<Vec<PathBuf>>>,
+    refused: Arc<AtomicUsize>,
+    full: Arc<AtomicBool>,
+}
+
+impl Faulty {
+    fn with_limit(limit: usize) -> Self {
+        Self { limit: Some(limit), full: Arc::new(AtomicBool::new(true)), ..Self::default() }
+    }
+
+    fn open(&self) -> OpenFeed {
+        let feed = self.clone();
+        Box::new(move |hints| {
+            *feed.hints.lock().unwrap() = Some(hints);
+            Ok(Box::new(feed))
+        })
+    }
+
+    fn send(&self, hint: Hint) {
+        self.hints.lock().unwrap().as_ref().unwrap().send(hint);
+    }
+}
+
+impl Feed for Faulty {
+    fn watch(&mut self, folder: &Path) -> Result<(), WatchError> {
+        let mut watched = self.watched.lock().unwrap();
+        if self.full.load(Relaxed) && self.limit.is_some_and(|limit| watched.len() >= limit) {
+            self.refused.fetch_add(1, Relaxed);
+            return Err(WatchError::WatchLimit);
+        }
+        watched.push(folder.to_path_buf());
+        Ok(())
+    }
+
+    fn unwatch(&mut self, folder: &Path) {
+        self.watched.lock().unwrap().retain(|watched| watched != folder);
+    }
+}
+
+fn workspaces(root: &Path, count: usize) {
+    for i in 0..count {
+        fs::create_dir_all(root.join(format!("ws-{i}/skills/s"))).unwrap();
+        fs::write(root.join(format!("ws-{i}/AGENTS.md")), "V1").unwrap();
+        let skill = format!("---\nname: s\ndescription: A skill of {i}.\n---\n");
+        fs::write(root.join(format!("ws-{i}/skills/s/SKILL.md")), skill).unwrap();
+    }
+}
+
+fn has(text: &str) -> impl Fn(&State) -> bool {
+    move |state| {
+        matches!(state, State::Ready(loaded)
+            if loaded.snapshot.documents.get("AGENTS.md").is_some_and(|document| &*document.text == text))
+    }
+}
+
+#[test]
+fn lost_events_are_made_good_by_looking_at_everything() {
+    let root = tempfile::tempdir().unwrap();
+    workspaces(root.path(), 3);
+    let feed = Faulty::default();
+    let service = Service::start_with(options(root.path()), feed.open());
+    fs::write(root.path().join("ws-1/AGENTS.md"), "V2").unwrap();
+    fs::create_dir(root.path().join("new")).unwrap();
+    fs::write(root.path().join("new/AGENTS.md"), "V1").unwrap();
+    feed.send(Hint::Lost);
+    service.wait("ws-1", "V2 after an overflow", has("V2"));
+    service.wait("new", "a workspace that came unseen", has("V1"));
+    assert_eq!(service.source.status().rescans(), 1);
+}
+
+#[test]
+fn the_sweep_finds_what_no_event_told_and_counts_it() {
+    let root = tempfile::tempdir().unwrap();
+    workspaces(root.path(), 3);
+    let swept = Options { sweep_interval: Duration::from_millis(50), ..options(root.path()) };
+    let service = Service::start_with(swept, Faulty::default().open());
+    assert_eq!(service.source.status().mode(), Mode::Events);
+    // The first may be seen since the start looks again at files that were new then; the second is the sweep's.
+    for text in ["V2", "V3"] {
+        fs::write(root.path().join("ws-2/AGENTS.md"), text).unwrap();
+        service.wait("ws-2", "a save without events", has(text));
+    }
+    assert!(service.source.status().sweep_hits() >= 1);
+}
+
+#[test]
+fn past_the_watch_limit_edits_are_found_by_polling_until_there_is_room() {
+    let root = tempfile::tempdir().unwrap();
+    workspaces(root.path(), 20);
+    let feed = Faulty::with_limit(5);
+    let polling = Options {
+        poll_interval: Duration::from_millis(100),
+        sweep_interval: Duration::from_millis(200),
+        ..options(root.path())
+    };
+    let service = Service::start_with(polling, feed.open());
+    let status = service.source.status();
+    assert_eq!(service.store.list().len(), 20, "all are served");
+    assert_eq!(status.mode(), Mode::Mixed);
+    assert!(status.polled() >= 15, "{}", status.polled());
+    assert!(status.watch_errors().any(|(error, count)| error == WatchError::WatchLimit && count > 0));
+    assert!(status.problems().iter().any(|problem| problem.contains("fs.inotify.max_user_watches")), "{status:?}");
+    fs::write(root.path().join("ws-19/AGENTS.md"), "V2").unwrap();
+    service.wait("ws-19", "V2 by polling", has("V2"));
+
+    feed.full.store(false, Relaxed);
+    let mut rounds = 0;
+    while status.polled() > 0 {
+        // Each edit is a round of polling; the sweep between them tries the watches again.
+        rounds += 1;
+        let text = format!("round {rounds}");
+        fs::write(root.path().join("ws-19/AGENTS.md"), &text).unwrap();
+        service.wait("ws-19", "the round's text", has(&text));
+        assert!(rounds < 100, "still polled: {status:?}");
+    }
+    assert_eq!(status.mode(), Mode::Events);
+}
+
+#[test]
+fn without_any_watcher_everything_is_polled() {
+    let root = tempfile::tempdir().unwrap();
+    workspaces(root.path(), 3);
+    let polling = Options { poll_interval: Duration::from_millis(100), ..options(root.path()) };
+    let service = Service::start_with(polling, Box::new(|_| Err(WatchError::InstanceLimit)));
+    let status = service.source.status();
+    assert_eq!(status.mode(), Mode::Polling);
+    assert!(status.problems().iter().any(|problem| problem.contains("fs.inotify.max_user_instances")), "{status:?}");
+    fs::write(root.path().join("ws-0/AGENTS.md"), "V2").unwrap();
+    service.wait("ws-0", "V2 by polling", has("V2"));
+}
+
+#[test]
+fn polling_can_be_asked_for() {
+    let root = tempfile::tempdir().unwrap();
+    workspaces(root.path(), 3);
+    let polling = Options { watch: WatchMode::Poll, poll_interval: Duration::from_millis(100), ..options(root.path()) };
+    let service = Service::start(polling);
+    assert_eq!((service.source.status().mode(), service.source.status().watches()), (Mode::Polling, 0));
+    fs::write(root.path().join("ws-0/AGENTS.md"), "V2").unwrap();
+    service.wait("ws-0", "V2 by polling", has("V2"));
+    fs::create_dir(root.path().join("new")).unwrap();
+    fs::write(root.path().join("new/AGENTS.md"), "V1").unwrap();
+    service.wait("new", "a new workspace by polling", has("V1"));
+}
+
+#[test]
+fn watches_are_on_folders_and_are_released() {
+    let root = tempfile::tempdir().unwrap();
+    workspaces(root.path(), 4);
+    fs::create_dir(root.path().join("ws-0/node_modules")).unwrap();
+    for i in 0..300 {
+        fs::write(root.path().join(format!("ws-0/node_modules/{i}.js")), "").unwrap();
+        fs::write(root.path().join(format!("ws-0/{i}.txt")), "").unwrap();
+    }
+    let feed = Faulty::default();
+    let service = Service::start_with(options(root.path()), feed.open());
+    let count = service.source.status().watches();
+    let root_path = fs::canonicalize(root.path()).unwrap();
+    let watched = feed.watched.lock().unwrap().clone();
+    assert_eq!(count as usize, watched.len());
+    assert!(watched.iter().all(|path| path.is_dir()) && !watched.contains(&root_path.join("ws-0/node_modules")));
+    assert!(watched.len() <= 2 + 4 * 3, "{watched:?}");
+
+    fs::remove_dir_all(root.path().join("ws-0")).unwrap();
+    feed.send(Hint::Lost);
+    service.wait_gone("ws-0");
+    fs::write(root.path().join("ws-1/AGENTS.md"), "V2").unwrap();
+    feed.send(Hint::Lost);
+    service.wait("ws-1", "V2", has("V2"));
+    let watched = feed.watched.lock().unwrap().clone();
+    assert!(!watched.iter().any(|path| path.starts_with(root_path.join("ws-0"))), "{watched:?}");
+}

@@ -43,15 +43,15 @@ pub(super) fn clean_text(text: &str, path: &str) -> Cleaned {
         }
     }
     findings.extend(dropped.into_finding(path));
-    let start = kept.len() - trim_start(&kept).len();
-    let first_line = line_of(&kept, start);
-    kept.truncate(kept.trim_end().len());
-    let text = kept.split_off(start.min(kept.len()));
-    Cleaned { text, first_line, findings }
+    let text = trim(&kept);
+    let first_line = line_of(&kept, kept.trim_end().len() - text.len());
+    Cleaned { text: text.to_owned(), first_line, findings }
 }
 
-/// Without byte order marks and blank lines at the beginning; the first line's indentation stays.
-fn trim_start(mut text: &str) -> &str {
+/// Without byte order marks and blank lines at the beginning, where the first line's indentation stays, and without
+/// white space at the end.
+pub(super) fn trim(text: &str) -> &str {
+    let mut text = text.trim_end();
     loop {
         let rest = text.trim_start_matches('\u{feff}');
         let blank = rest.len() - rest.trim_start().len();

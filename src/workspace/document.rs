@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    clean::{Cleaned, clean},
+    clean::{Cleaned, clean, trim},
     hash::sha256,
     risk,
     tree::FileBytes,
@@ -50,7 +50,7 @@ impl Document {
         findings.extend(risks);
         let sha256 = sha256(&file.bytes);
         let document = text.map(|text| {
-            let text = text.trim_end();
+            let text = trim(&text);
             Self {
                 path: path.into(),
                 chars: text.chars().count(),

@@ -16,7 +16,10 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Number};
 
-use crate::finding::{Code, Finding, Place};
+use crate::{
+    finding::{Code, Finding, Place},
+    text::hidden::{is_hidden, is_line_break},
+};
 
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,8 +114,7 @@ fn printable(mut message: String) -> String {
 }
 
 fn is_unsafe(c: char) -> bool {
-    let invisible = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
-    c.is_control() || invisible || matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    c.is_control() || is_line_break(c) || is_hidden(c)
 }
 
 /// The faults found so far; shared by all [`Fields`] of one file.

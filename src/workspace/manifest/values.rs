@@ -8,6 +8,7 @@ use super::{ExtraFile, MANIFEST};
 use crate::{
     finding::{Code, Finding},
     settings::RiskPolicy,
+    text::hidden::{is_hidden, is_line_break},
     workspace::{clean::clean_text, risk, wanted::CONTEXT_FILES},
     yaml::{Fields, nearest},
 };
@@ -39,7 +40,7 @@ pub(super) fn one_line(fields: &mut Fields<'_, '_>, key: &'static str) -> Option
     let text = fields.text(key)?.trim();
     let complaint = if text.is_empty() {
         "must not be blank; leave it out for the default"
-    } else if text.contains(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
+    } else if text.contains(|c: char| c.is_control() || is_line_break(c)) {
         "must be one line without control characters"
     } else {
         return Some(text.to_owned());
@@ -102,6 +103,6 @@ fn extra_file(mut entry: Fields<'_, '_>, seen: &mut BTreeSet<String>) -> Option<
 /// Whether a path is relative, stays below the folder that it starts from, and is safe to print.
 fn is_inside(path: &str) -> bool {
     let bad_name = |name: &str| matches!(name, "" | "." | "..");
-    let bad_char = |c: char| c.is_control() || matches!(c, '\\' | ':') || risk::is_hidden(c);
+    let bad_char = |c: char| c.is_control() || matches!(c, '\\' | ':') || is_hidden(c);
     !path.split('/').any(bad_name) && !path.contains(bad_char)
 }

@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, fmt::Write as _, ops::Range};
 
-pub(in crate::workspace) use crate::text::hidden::is_hidden;
+use crate::text::hidden::{is_hidden, is_tag, tag_flag};
 
 /// How many code points of one run are spelled out in a message.
 const SPELLED: usize = 8;
@@ -21,8 +21,8 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     while let Some((offset, c)) = chars.get(at).copied() {
         at += 1;
-        if c == BLACK_FLAG {
-            at += flag_tags(&chars[at..]);
+        if let Some(flag) = tag_flag(&text[offset..]) {
+            at += flag.chars().count() - 1;
         } else if c == '\n' {
             line = Line { text, start: offset + 1, right_to_left: None };
         } else if is_candidate(c) {
@@ -47,7 +47,7 @@ pub(in crate::workspace) fn without_hidden(text: &str) -> String {
 
 /// Without tag characters, but for those that spell a flag.
 pub(in crate::workspace) fn without_tags(text: &str) -> String {
-    drop_runs(text, |c| matches!(c, '\u{e0000}'..='\u{e007f}'))
+    drop_runs(text, is_tag)
 }
 
 fn drop_runs(text: &str, which: impl Fn(char) -> bool) -> String {
@@ -108,16 +108,6 @@ fn is_spelling(c: char, before: Option<char>, after: Option<char>, line: &mut Li
         }
         _ => false,
     }
-}
-
-const BLACK_FLAG: char = '\u{1f3f4}';
-
-/// How many characters of `rest` spell a region's flag after the black flag: 3 to 6 tag letters or digits and the end.
-fn flag_tags(rest: &[(usize, char)]) -> usize {
-    let is_tag = |c: char| matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
-    let tags = rest.iter().take(7).take_while(|(_, c)| is_tag(*c)).count();
-    let ended = rest.get(tags).is_some_and(|(_, c)| *c == '\u{e007f}');
-    if (3..=6).contains(&tags) && ended { tags + 1 } else { 0 }
 }
 
 fn is_variation_selector(c: char) -> bool {

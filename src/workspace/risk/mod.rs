@@ -7,7 +7,7 @@ mod boundary;
 mod hidden;
 mod phrase;
 
-pub(super) use hidden::{is_hidden, without_hidden, without_tags};
+pub(super) use hidden::{without_hidden, without_tags};
 
 use std::ops::Range;
 

@@ -4,6 +4,7 @@ use super::front_matter;
 use crate::{
     finding::{Code, Finding, Place},
     settings::RiskPolicy,
+    text::hidden::is_line_break,
     workspace::{clean, risk},
     yaml::Mark,
 };
@@ -55,7 +56,7 @@ pub(super) fn read(
     let description = one_line(&description);
     let scope = risk::Scope::Escaped { at, name: "description" };
     let description = settle(description, path, scope, risks, &mut findings).map(|text| risk::without_tags(&text));
-    let body = trim(front.body);
+    let body = clean::trim(front.body);
     let body_line = front
         .body_line
         .saturating_add(clean::line_of(front.body, front.body.len() - front.body.trim_start().len()) - 1);
@@ -116,15 +117,7 @@ fn conforms(name: &str) -> bool {
 
 /// Line breaks become one space, tabs too; other control characters are dropped.
 fn one_line(text: &str) -> String {
-    let breaks = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
-    let lines = text.split(breaks).map(str::trim).filter(|line| !line.is_empty());
+    let lines = text.split(is_line_break).map(str::trim).filter(|line| !line.is_empty());
     let line = lines.collect::<Vec<_>>().join(" ");
     line.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control()).collect()
-}
-
-/// Without blank lines at its ends; the first line's indentation stays.
-fn trim(text: &str) -> &str {
-    let text = text.trim_end();
-    let blank = text.len() - text.trim_start().len();
-    text[..blank].rfind('\n').map_or(text, |end| &text[end + 1..])
 }

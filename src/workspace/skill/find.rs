@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use super::SKILL_FILE;
 use crate::{
     finding::{Code, Finding, Place},
+    text::hidden::{is_hidden, is_line_break},
     workspace::{
-        risk,
         tree::{Entry, EntryKind, ReadError, Tree},
         unreadable,
         wanted::join,
@@ -167,8 +167,6 @@ pub(super) fn is_skipped(name: &str) -> bool {
 
 /// Whether a name can stand in a prompt as it is, so that the path in the prompt opens.
 pub(super) fn is_printable(name: &str) -> bool {
-    let bad = |c: char| {
-        c.is_control() || risk::is_hidden(c) || matches!(c, '\u{2028}' | '\u{2029}' | char::REPLACEMENT_CHARACTER)
-    };
+    let bad = |c: char| c.is_control() || is_hidden(c) || is_line_break(c) || c == char::REPLACEMENT_CHARACTER;
     !name.contains(bad)
 }

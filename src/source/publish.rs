@@ -41,14 +41,14 @@ impl Reload {
             };
             states.extend(changed.map(|(id, state)| (subject, id, state)));
         }
-        let subjects: Vec<Subject> = states.iter().map(|(subject, ..)| *subject).collect();
-        self.store.publish_all(states.into_iter().map(|(_, id, state)| (id, state)));
+        // The status first: who sees the new state may ask for it.
         let now = Instant::now();
-        for subject in subjects {
-            let lag = since.get(&subject).map(|since| now.duration_since(*since));
+        for (subject, ..) in &states {
+            let lag = since.get(subject).map(|since| now.duration_since(*since));
             self.status.published_after(lag, Timestamp::now().as_millisecond());
         }
         self.take_census();
+        self.store.publish_all(states.into_iter().map(|(_, id, state)| (id, state)));
     }
 
     /// The new state, if it differs from what is served.

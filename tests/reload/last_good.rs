@@ -1,1 +1,142 @@
-//! todo
+//! What is invalid keeps its last good version, and says so, while other edits go on.
+
+use std::fs;
+
+use promptd::{
+    finding::{Code, Finding},
+    source::{Options, Source},
+    store::{State, Store},
+    workspace::Snapshot,
+};
+
+use crate::service::{Service, options};
+
+const GOOD: &str = "agent:\n  name: Good\nskills:\n  blocklist: [secret]\n";
+
+fn ready(check: impl Fn(&Snapshot) -> bool) -> impl Fn(&State) -> bool {
+    move |state| matches!(state, State::Ready(loaded) if check(&loaded.snapshot))
+}
+
+fn errors(snapshot: &Snapshot) -> Vec<&Finding> {
+    snapshot.findings.iter().filter(|finding| finding.is_error()).collect()
+}
+
+#[test]
+fn an_invalid_manifest_keeps_the_last_good_one_until_it_is_mended() {
+    let root = tempfile::tempdir().unwrap();
+    let ws = root.path().join("ws");
+    fs::create_dir(&ws).unwrap();
+    fs::write(ws.join("workspace.yaml"), GOOD).unwrap();
+    fs::write(ws.join("AGENTS.md"), "V1").unwrap();
+    let service = Service::of_root(root.path());
+    for bad in ["skills:\n  allowlist: [git\n", "context: {max_chars_per_file: \"lots\"}\n", "agnet: {}\n"] {
+        fs::write(ws.join("workspace.yaml"), bad).unwrap();
+        let (state, _) = service.wait("ws", "an error", ready(|snapshot| !errors(snapshot).is_empty()));
+        let State::Ready(loaded) = &*state else { panic!() };
+        assert_eq!(loaded.snapshot.manifest.agent.name, "Good");
+        assert!(!loaded.snapshot.manifest.skills.admits("secret", "secret"), "the blocklist must hold");
+        assert_eq!(service.source.status().failing(), 1);
+
+        fs::write(ws.join("AGENTS.md"), bad).unwrap();
+        service.wait(
+            "ws",
+            "another file's edit meanwhile",
+            ready(|snapshot| snapshot.documents["AGENTS.md"].text.trim() == bad.trim() && !errors(snapshot).is_empty()),
+        );
+        fs::write(ws.join("workspace.yaml"), GOOD).unwrap();
+        service.wait("ws", "no error once mended", ready(|snapshot| errors(snapshot).is_empty()));
+        assert_eq!(service.source.status().failing(), 0);
+    }
+    assert!(service.source.status().failed() >= 3);
+}
+
+#[test]
+fn a_workspace_that_never_loaded_well_is_told_and_costs_no_other() {
+    let root = tempfile::tempdir().unwrap();
+    for (id, manifest) in [("bad", "skills: [\n"), ("good", GOOD)] {
+        fs::create_dir(root.path().join(id)).unwrap();
+        fs::write(root.path().join(id).join("workspace.yaml"), manifest).unwrap();
+    }
+    let service = Service::of_root(root.path());
+    assert!(matches!(&*service.store.get("good").unwrap(), State::Ready(_)));
+    let State::Invalid(findings) = &*service.store.get("bad").unwrap() else { panic!("served by defaults") };
+    assert!(findings.iter().all(Finding::is_error) && !findings.is_empty());
+    fs::write(root.path().join("bad/workspace.yaml"), GOOD).unwrap();
+    service.wait("bad", "the mended workspace", ready(|snapshot| snapshot.manifest.agent.name == "Good"));
+}
+
+#[test]
+fn a_bad_skill_keeps_its_last_good_version_and_costs_no_other() {
+    let root = tempfile::tempdir().unwrap();
+    let ws = root.path().join("ws");
+    let skill = |name: &str, text: &str| format!("---\nname: {name}\ndescription: {text}\n---\n");
+    for name in ["a", "b"] {
+        fs::create_dir_all(ws.join("skills").join(name)).unwrap();
+        fs::write(ws.join("skills").join(name).join("SKILL.md"), skill(name, "First.")).unwrap();
+    }
+    let service = Service::of_root(root.path());
+    fs::write(ws.join("skills/a/SKILL.md"), "---\ndescription: [unclosed\n---\n").unwrap();
+    fs::write(ws.join("skills/b/SKILL.md"), skill("b", "Second.")).unwrap();
+    let (state, _) = service.wait(
+        "ws",
+        "b's edit",
+        ready(|snapshot| snapshot.skills.iter().any(|skill| &*skill.description == "Second.")),
+    );
+    let State::Ready(loaded) = &*state else { panic!() };
+    let shown: Vec<_> = loaded.snapshot.skills.iter().map(|skill| (&*skill.name, &*skill.description)).collect();
+    assert_eq!(shown, [("a", "First."), ("b", "Second.")]);
+    assert!(loaded.snapshot.findings.iter().any(|finding| finding.code == Code::SkillInvalid));
+}
+
+#[test]
+fn a_profile_is_reloaded_and_a_bad_one_keeps_its_last_good_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, profiles) = (folder.path().join("root"), folder.path().join("profiles"));
+    fs::create_dir_all(root.join("ws")).unwrap();
+    fs::create_dir_all(&profiles).unwrap();
+    let profile = |text: &str| {
+        format!(
+            "name: mine\ndescription: A test.\nmessages:\n  - name: only\n    role: system\n    sections:\n      - id: greeting\n        template: |\n          {text}\n"
+        )
+    };
+    fs::write(profiles.join("mine.yaml"), profile("Hello.")).unwrap();
+    let service = Service::start(Options { profiles: Some(profiles.clone()), ..options(&root) });
+    let hash = |service: &Service| match service.store.get("ws").as_deref() {
+        Some(State::Ready(loaded)) => loaded.snapshot.profiles.hash().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    let first = hash(&service);
+    assert!(service.source.profiles().get("mine").is_some());
+
+    fs::write(profiles.join("mine.yaml"), profile("Good day.")).unwrap();
+    service.wait("ws", "the edited profile", ready(|snapshot| snapshot.profiles.hash() != first));
+    let second = hash(&service);
+    assert_eq!(second, service.source.profiles().hash());
+
+    fs::write(profiles.join("mine.yaml"), profile("{{ nowhere.to.be.found }}")).unwrap();
+    fs::write(profiles.join("other.yaml"), profile("Other.").replace("mine", "other")).unwrap();
+    service.wait("ws", "the new profile beside it", ready(|snapshot| snapshot.profiles.get("other").is_some()));
+    assert!(service.source.profiles().get("mine").is_some(), "the last good version stays");
+    assert!(service.source.status().problems().iter().any(|problem| problem.contains("mine.yaml")));
+}
+
+#[test]
+fn a_bad_profile_at_the_start_is_an_error_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("bad.yaml"), "name: bad\nmessages: 3\n").unwrap();
+    let started =
+        Source::start(Options { profiles: Some(folder.path().into()), ..Options::default() }, Store::default().into());
+    let Err(findings) = started else { panic!("started") };
+    assert!(findings.iter().any(|finding| finding.place.to_string().contains("bad.yaml")), "{findings:?}");
+}
+
+#[test]
+fn new_settings_give_a_new_revision_everywhere() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("ws")).unwrap();
+    let service = Service::of_root(root.path());
+    let mut settings = options(root.path()).settings;
+    settings.expose_paths = false;
+    service.source.set_settings(settings);
+    service.wait("ws", "the new settings", ready(|snapshot| !snapshot.exposes_paths()));
+}

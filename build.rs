@@ -22,7 +22,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let services = out.join("services");
     fs::create_dir_all(&services)?;
     let build = || tonic_prost_build::configure().out_dir(&services);
-    build().extern_path(".promptd.v1", "crate::proto").compile_fds(contract)?;
+    let clients = || build().build_server(false).extern_path(".promptd.v1", "crate::proto");
+    clients().compile_fds(contract.clone())?;
+    // Only the server writes the large answer itself.
+    let servers = services.join("server");
+    fs::create_dir_all(&servers)?;
+    build()
+        .out_dir(servers)
+        .build_client(false)
+        .extern_path(".promptd.v1.AssemblePromptResponse", "crate::grpc::Encoded")
+        .extern_path(".promptd.v1", "crate::proto")
+        .compile_fds(contract)?;
     build().compile_fds(health)?;
     Ok(())
 }

@@ -25,6 +25,7 @@ pub mod source;
 pub mod store;
 pub mod text;
 pub mod tokens;
+pub mod wire;
 pub mod workspace;
 pub mod yaml;
 pub mod zone;

@@ -12,12 +12,11 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use promptd::{
     finding::{Finding, Place, Reported, human},
-    grpc,
     profile::Profile,
     prompt::{self, Prompt, Turn},
     proto,
     render::{RenderFormat, render},
-    request,
+    request, wire,
     workspace::Snapshot,
 };
 
@@ -154,9 +153,15 @@ fn print(arguments: &Arguments, snapshot: &Snapshot, profile: &Profile, prompt: 
 }
 
 fn json(out: &mut impl io::Write, snapshot: &Snapshot, profile: &Profile, prompt: &Prompt<'_>) -> io::Result<()> {
-    let response = grpc::response(prompt, snapshot.revision.as_str(), profile.name.as_str());
-    let mut dynamic = DynamicMessage::new(contract::message("AssemblePromptResponse"));
-    dynamic.transcode_from(&response).map_err(io::Error::other)?;
+    let answer = wire::Answer {
+        prompt,
+        revision: snapshot.revision.as_str(),
+        profile: profile.name.as_str(),
+        rendered: "",
+        shape: &wire::Shape::default(),
+    };
+    let message = contract::message("AssemblePromptResponse");
+    let dynamic = DynamicMessage::decode(message, &*answer.encode()).map_err(io::Error::other)?;
     serde_json::to_writer_pretty(&mut *out, &dynamic)?;
     writeln!(out)
 }

@@ -3,6 +3,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::pedantic)]
 
 include!(concat!(env!("OUT_DIR"), "/services/promptd.v1.rs"));
+include!(concat!(env!("OUT_DIR"), "/services/server/promptd.v1.rs"));
 
 /// The health checking protocol, `List` included: tonic-health has no such method yet.
 pub mod health {

@@ -7,6 +7,7 @@ use crate::{
     proto::{self, RenderFormat},
     request::{self, Limits, Violations},
     tokens::Encoding,
+    wire::Shape,
 };
 use jiff::Timestamp;
 
@@ -18,17 +19,8 @@ pub(super) struct Ask {
     pub(super) revision: Option<String>,
     pub(super) strict: bool,
     pub(super) encoding: Option<Encoding>,
-    pub(super) shape: Shape,
-}
-
-/// How the answer is to look.
-#[derive(Default)]
-pub(super) struct Shape {
-    /// What the caller holds already, sorted.
-    pub(super) held: Vec<Digest>,
     pub(super) format: RenderFormat,
-    pub(super) reference_conversation: bool,
-    pub(super) omit_sections: bool,
+    pub(super) shape: Shape,
 }
 
 impl Ask {
@@ -59,13 +51,18 @@ impl Ask {
             return Err(Error::Invalid(faults));
         };
         turn.skill_wall = caller.skill_wall().cloned();
-        let shape = Shape {
-            held,
+        let shape =
+            Shape { held, reference_conversation: raw.reference_conversation, omit_sections: raw.omit_sections };
+        Ok(Self {
+            workspace,
+            turn,
+            profile,
+            revision,
+            strict: raw.strict,
+            encoding,
             format: format.unwrap_or_default(),
-            reference_conversation: raw.reference_conversation,
-            omit_sections: raw.omit_sections,
-        };
-        Ok(Self { workspace, turn, profile, revision, strict: raw.strict, encoding, shape })
+            shape,
+        })
     }
 }
 

@@ -1,12 +1,10 @@
 //! Findings as the contract has them.
 
 use crate::{
-    finding::{Code, Finding, Place, Severity},
+    finding::{Finding, Place},
     proto,
+    wire::{MAX_FINDINGS, omitted},
 };
-
-/// The most findings of one answer; what is beyond is counted in one more.
-pub(super) const MAX_FINDINGS: usize = 100;
 
 /// At most [`MAX_FINDINGS`], then one that counts the rest.
 pub(super) fn findings<'f>(all: impl IntoIterator<Item = &'f Finding>) -> Vec<proto::Finding> {
@@ -14,8 +12,7 @@ pub(super) fn findings<'f>(all: impl IntoIterator<Item = &'f Finding>) -> Vec<pr
     let mut shown: Vec<_> = all.by_ref().take(MAX_FINDINGS).map(finding).collect();
     let rest = all.count();
     if rest > 0 {
-        let message = format!("{rest} more findings are left out");
-        shown.push(finding(&Finding::new(Code::FindingsOmitted, Place::Unplaced, message)));
+        shown.push(finding(&omitted(rest)));
     }
     shown
 }
@@ -23,7 +20,7 @@ pub(super) fn findings<'f>(all: impl IntoIterator<Item = &'f Finding>) -> Vec<pr
 /// One of them.
 pub(super) fn finding(finding: &Finding) -> proto::Finding {
     let raw = proto::Finding {
-        severity: severity(finding.severity).into(),
+        severity: proto::Severity::from(finding.severity).into(),
         code: finding.code.as_str().to_owned(),
         message: finding.message.clone(),
         ..Default::default()
@@ -37,17 +34,10 @@ pub(super) fn finding(finding: &Finding) -> proto::Finding {
     }
 }
 
-fn severity(severity: Severity) -> proto::Severity {
-    match severity {
-        Severity::Info => proto::Severity::Info,
-        Severity::Warning => proto::Severity::Warning,
-        Severity::Error => proto::Severity::Error,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::Code;
 
     #[test]
     fn what_is_left_out_is_counted() {

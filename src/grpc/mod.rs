@@ -1,11 +1,11 @@
 //! The gRPC service: the only code that knows tonic.
 
-mod answer;
 pub mod api;
 mod ask;
 mod auth;
 mod backend;
 mod call;
+mod encoded;
 mod error;
 mod findings;
 mod health;
@@ -27,9 +27,9 @@ mod watch;
 mod web;
 mod workspace_service;
 
-pub use answer::response;
 pub use auth::{Access, Token, Tokens};
 pub use backend::{Backend, Clock, Profiles, ReadSkillFile};
+pub use encoded::Encoded;
 pub use error::DOMAIN;
 pub use lifecycle::{Lifecycle, Phase};
 pub use observer::{Call, Observer, Unobserved};

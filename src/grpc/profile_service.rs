@@ -2,7 +2,7 @@
 
 use tonic::{Request, Response, Status};
 
-use super::{answer::stability, api::profile_service_server, ask::id, backend::Backend, error::Error, page::Page};
+use super::{api::profile_service_server, ask::id, backend::Backend, error::Error, page::Page};
 use crate::{profile::Profile, proto, request::Violations};
 
 /// Answers from the backend. Profiles belong to the server, not to a workspace: whoever may call sees them all.
@@ -58,7 +58,7 @@ fn whole(profile: &Profile) -> proto::Profile {
         id: section.id.clone(),
         message: message.name.clone(),
         gate: section.gate.clone(),
-        stability: stability(section.stability).into(),
+        stability: proto::Stability::from(section.stability).into(),
     });
     proto::Profile {
         inputs: profile.inputs.iter().map(input).collect(),

@@ -5,11 +5,11 @@ use std::{panic::resume_unwind, sync::Arc, time::Instant};
 use tonic::{Request, Response, Status};
 
 use super::{
-    answer::answer,
     api::prompt_service_server,
     ask::{Ask, optional_id},
     auth::Caller,
     backend::{self, Backend},
+    encoded::Encoded,
     error::Error,
     reply,
 };
@@ -20,6 +20,7 @@ use crate::{
     render::{self, RenderFormat},
     reply::{ReplyContract, parse},
     request::{Limits, Violations},
+    wire,
     workspace::{Lock, Snapshot},
 };
 
@@ -36,7 +37,7 @@ impl prompt_service_server::PromptService for PromptService {
     async fn assemble_prompt(
         &self,
         request: Request<proto::AssemblePromptRequest>,
-    ) -> Result<Response<proto::AssemblePromptResponse>, Status> {
+    ) -> Result<Response<Encoded>, Status> {
         let caller = super::caller(&request);
         let ask = Ask::check(request.into_inner(), &caller, &self.limits, (self.backend.clock)())?;
         if ask.encoding.is_none() {
@@ -65,7 +66,7 @@ impl PromptService {
         Self { backend, limits: Arc::new(limits), counts: Arc::default() }
     }
 
-    fn assemble(&self, ask: &Ask) -> Result<proto::AssemblePromptResponse, Error> {
+    fn assemble(&self, ask: &Ask) -> Result<Encoded, Error> {
         let began = Instant::now();
         let loaded = match &ask.revision {
             Some(revision) => self.backend.pinned(&ask.workspace, revision)?,
@@ -81,8 +82,15 @@ impl PromptService {
         if let Some(encoding) = ask.encoding {
             self.counts.fill(&mut prompt, encoding);
         }
-        let rendered = format(ask.shape.format).map(|format| render::render(&prompt, format));
-        Ok(answer(&prompt, rendered, snapshot.revision.as_str(), profile.name.as_str(), &ask.shape))
+        let rendered = format(ask.format).map(|format| render::render(&prompt, format));
+        let answer = wire::Answer {
+            prompt: &prompt,
+            revision: snapshot.revision.as_str(),
+            profile: profile.name.as_str(),
+            rendered: &rendered.unwrap_or_default(),
+            shape: &ask.shape,
+        };
+        Ok(Encoded(answer.encode()))
     }
 
     /// How the replies of the request's profile are to be read.

@@ -2,10 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::{answer::size, auth::Caller, findings::findings, skills::Sight};
+use super::{auth::Caller, findings::findings, skills::Sight};
 use crate::{
     id::Id,
-    prompt::Size,
     proto,
     store::{Loaded, State},
     workspace::{CONTEXT_FILES, Document, Snapshot},
@@ -57,12 +56,8 @@ fn context_files(snapshot: &Snapshot) -> Vec<proto::ContextFile> {
 }
 
 fn context_file(document: &Document) -> proto::ContextFile {
-    let measured = Size { bytes: document.text.len() as u64, chars: document.chars as u64, tokens: None };
-    proto::ContextFile {
-        path: document.path.to_string(),
-        sha256: document.sha256.to_string(),
-        size: Some(size(measured)),
-    }
+    let size = proto::Size { bytes: document.text.len() as u64, chars: document.chars as u64, tokens: None };
+    proto::ContextFile { path: document.path.to_string(), sha256: document.sha256.to_string(), size: Some(size) }
 }
 
 fn timestamp(at: Timestamp) -> prost_types::Timestamp {

@@ -143,11 +143,25 @@ pub struct CachePlan {
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// 64 lower-case hex digits.
+    /// How many hex digits it has.
+    pub const HEX_DIGITS: usize = 64;
+
+    /// Its lower-case hex digits.
+    #[must_use]
+    pub fn hex_digits(self) -> [u8; Self::HEX_DIGITS] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut digits = [0; Self::HEX_DIGITS];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        digits
+    }
+
+    /// The same as text.
     #[must_use]
     pub fn to_hex(self) -> String {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        self.0.iter().flat_map(|b| [b >> 4, b & 15]).map(|n| char::from(DIGITS[usize::from(n)])).collect()
+        self.hex_digits().map(char::from).iter().collect()
     }
 }
 

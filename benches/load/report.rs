@@ -1,0 +1,141 @@
+//! The table, the record, and whether a run is behind it.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    drive::{Run, Shape},
+    requests::Mode,
+};
+
+const JSON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.json");
+const MARKDOWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.md");
+
+/// How far a ratio may fall behind the recorded one before a short run fails.
+const TOLERANCE: f64 = 1.15;
+
+/// One mode and shape, promptd against the bare server: medians over the rounds.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Comparison {
+    mode: String,
+    shape: String,
+    promptd: Figures,
+    bare: Figures,
+    cpu_ratio: f64,
+    p50_ratio: f64,
+}
+
+/// Microseconds, but for calls a second.
+#[derive(Debug, Serialize, Deserialize)]
+struct Figures {
+    cpu: f64,
+    per_second: f64,
+    p50: f64,
+    p99: f64,
+}
+
+/// All comparisons of a run, and the machine.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Record {
+    machine: String,
+    comparisons: Vec<Comparison>,
+}
+
+impl Comparison {
+    pub fn new(mode: Mode, shape: Shape, rounds: &[Vec<Run>; 2]) -> Self {
+        let figures = |runs: &[Run]| Figures {
+            cpu: median(runs, Run::cpu_per_call),
+            per_second: median(runs, Run::per_second),
+            p50: median(runs, |run| run.quantile(0.5)),
+            p99: median(runs, |run| run.quantile(0.99)),
+        };
+        let ratio = |figure: fn(&Run) -> f64| {
+            let pairs = rounds[0].iter().zip(&rounds[1]);
+            middle(pairs.map(|(ours, bare)| figure(ours) / figure(bare)).collect())
+        };
+        Self {
+            mode: mode.as_str().into(),
+            shape: shape.to_string(),
+            promptd: figures(&rounds[0]),
+            bare: figures(&rounds[1]),
+            cpu_ratio: ratio(Run::cpu_per_call),
+            p50_ratio: ratio(|run| run.quantile(0.5)),
+        }
+    }
+}
+
+fn median(runs: &[Run], figure: impl Fn(&Run) -> f64) -> f64 {
+    middle(runs.iter().map(figure).collect())
+}
+
+fn middle(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+impl Record {
+    pub fn new(comparisons: Vec<Comparison>) -> Self {
+        Self { machine: machine(), comparisons }
+    }
+
+    /// The table, as Markdown: a terminal shows it well too.
+    pub fn table(&self) -> String {
+        let mut table = String::from(
+            "| mode | shape | CPU µs/call | bare | ratio | calls/s | bare | p50 µs | bare | ratio | p99 µs | bare |\n\
+             |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        );
+        for Comparison { mode, shape, promptd, bare, cpu_ratio, p50_ratio } in &self.comparisons {
+            let _ = writeln!(
+                table,
+                "| {mode} | {shape} | {:.1} | {:.1} | **{cpu_ratio:.2}** | {:.0} | {:.0} | {:.0} | {:.0} | {p50_ratio:.2} | {:.0} | {:.0} |",
+                promptd.cpu,
+                bare.cpu,
+                promptd.per_second,
+                bare.per_second,
+                promptd.p50,
+                bare.p50,
+                promptd.p99,
+                bare.p99,
+            );
+        }
+        table
+    }
+
+    /// Writes the JSON, and the table between the markers of the document.
+    pub fn write(&self) {
+        std::fs::write(JSON, serde_json::to_string_pretty(self).unwrap() + "\n").unwrap();
+        let document = std::fs::read_to_string(MARKDOWN).unwrap();
+        let (head, rest) = document.split_once("<!-- load:begin -->\n").unwrap();
+        let (_, tail) = rest.split_once("<!-- load:end -->").unwrap();
+        let table = format!("{head}<!-- load:begin -->\n{}\n\n{}<!-- load:end -->{tail}", self.machine, self.table());
+        std::fs::write(MARKDOWN, table).unwrap();
+    }
+
+    /// What is behind the recorded ratios.
+    pub fn behind(&self) -> Vec<String> {
+        let recorded: Self = serde_json::from_str(&std::fs::read_to_string(JSON).unwrap()).unwrap();
+        let twin = |ours: &&Comparison| {
+            recorded.comparisons.iter().find(|other| (&other.mode, &other.shape) == (&ours.mode, &ours.shape))
+        };
+        let fault = |ours: &Comparison| {
+            let then = twin(&ours)?;
+            let behind = ours.cpu_ratio > then.cpu_ratio * TOLERANCE;
+            behind
+                .then(|| format!("{} {}: {:.2}, recorded {:.2}", ours.mode, ours.shape, ours.cpu_ratio, then.cpu_ratio))
+        };
+        self.comparisons.iter().filter_map(fault).collect()
+    }
+}
+
+fn machine() -> String {
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown");
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let kernel = kernel.split('-').next().unwrap_or_default().trim();
+    format!(
+        "{}, {cores} cores, Linux {kernel}; client and servers on the same machine.",
+        model.trim_start_matches(['\t', ' ', ':'])
+    )
+}

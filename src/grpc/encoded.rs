@@ -1,0 +1,32 @@
+//! An answer that is bytes already.
+
+use bytes::{Buf, BufMut};
+use prost::{
+    DecodeError, Message,
+    encoding::{DecodeContext, WireType},
+};
+
+/// An encoded `AssemblePromptResponse`, as [`crate::wire`] wrote it. The server stands it where the generated type
+/// would be; clients have the generated type.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Encoded(pub(super) Vec<u8>);
+
+impl Message for Encoded {
+    fn encode_raw(&self, buf: &mut impl BufMut) {
+        buf.put_slice(&self.0);
+    }
+
+    fn encoded_len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// A server never reads its own answers.
+    #[expect(deprecated, reason = "prost has no other way to make the error")]
+    fn merge_field(&mut self, _: u32, _: WireType, _: &mut impl Buf, _: DecodeContext) -> Result<(), DecodeError> {
+        Err(DecodeError::new("an encoded answer is written, never read"))
+    }
+}

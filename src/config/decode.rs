@@ -89,7 +89,7 @@ fn home(root: &mut Fields<'_, '_>) -> Option<PathBuf> {
 }
 
 fn workspaces(mut fields: Fields<'_, '_>, base: &Base<'_>, overrides: &Overrides) -> Workspaces {
-    let root = overrides.root.clone().or_else(|| path(&mut fields, "root", base));
+    let root = path(&mut fields, "root", base);
     let overridden: BTreeSet<_> = overrides.single.iter().map(|single| &single.id).collect();
     let mut single: Vec<SingleWorkspace> = Vec::new();
     let name = fields.name("single");
@@ -106,7 +106,7 @@ fn workspaces(mut fields: Fields<'_, '_>, base: &Base<'_>, overrides: &Overrides
     }
     single.extend(overrides.single.iter().cloned());
     fields.finish();
-    Workspaces { root, single }
+    Workspaces { root: overrides.root.clone().or(root), single }
 }
 
 fn skills(mut fields: Fields<'_, '_>, base: &Base<'_>) -> (Vec<PathBuf>, SkillLimits) {

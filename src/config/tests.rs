@@ -66,14 +66,29 @@ fn flags_win() {
     let base = Base { folder: Path::new("/cwd"), home: None };
     let overrides = Overrides {
         listen: Some(([127, 0, 0, 1], 0).into()),
+        admin: Some(([127, 0, 0, 1], 9).into()),
+        root: Some("/flags".into()),
         single: vec![SingleWorkspace::parse("a=mine", &base).unwrap()],
         ..Overrides::default()
     };
-    let text = "listen: 127.0.0.1:1\nworkspaces: {single: [a=file, b]}\n";
+    let text = "listen: 127.0.0.1:1\nworkspaces: {root: ws, single: [a=file, b]}\nadmin: {listen: '127.0.0.1:1'}\n";
     let config = Config::read(text, "c", Path::new("/etc"), &overrides).unwrap();
-    assert_eq!(config.grpc.listen.port(), 0);
+    assert_eq!((config.grpc.listen.port(), config.admin.unwrap().port()), (0, 9));
+    assert_eq!(config.workspaces.root.as_deref(), Some(Path::new("/flags")));
+    assert_eq!(config.effective["workspaces.root"], "/flags");
     let single: Vec<_> = config.workspaces.single.iter().map(|w| (w.id.as_str(), w.folder.to_str().unwrap())).collect();
     assert_eq!(single, [("b", "/etc/b"), ("a", "/cwd/mine")]);
+}
+
+#[test]
+fn flags_alone_are_a_config() {
+    let overrides = Overrides {
+        listen: Some(([127, 0, 0, 1], 0).into()),
+        admin: Some(([127, 0, 0, 1], 0).into()),
+        root: Some("/flags".into()),
+        ..Overrides::default()
+    };
+    assert!(Config::read("", "c", Path::new("/etc"), &overrides).is_ok());
 }
 
 #[test]

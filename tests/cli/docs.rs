@@ -1,0 +1,33 @@
+//! README.md has the tables that the code gives. `UPDATE_DOCS=1 cargo test --test cli docs` writes them.
+
+use std::{env, fs};
+
+use promptd::{config, finding};
+
+use super::support::{repository, run};
+
+fn holds(name: &str, table: &str) {
+    let path = repository().join("README.md");
+    let readme = fs::read_to_string(&path).unwrap();
+    let (begin, end) = (format!("<!-- {name}:begin -->\n"), format!("<!-- {name}:end -->"));
+    let from = readme.find(&begin).expect(&begin) + begin.len();
+    let to = from + readme[from..].find(&end).expect(&end);
+    if readme[from..to].trim() == table.trim() {
+        return;
+    }
+    assert!(env::var_os("UPDATE_DOCS").is_some(), "README.md's {name} are not the code's: run with UPDATE_DOCS=1");
+    fs::write(&path, format!("{}\n{}\n\n{}", &readme[..from], table.trim(), &readme[to..])).unwrap();
+}
+
+/// One test for both: each rewrites the file.
+#[test]
+fn the_readme_has_every_setting_and_every_finding() {
+    holds("settings", &config::markdown());
+    holds("findings", &finding::markdown());
+}
+
+#[test]
+fn the_tables_can_be_printed() {
+    assert_eq!(run(&repository(), &["docs", "settings"]).out, config::markdown());
+    assert_eq!(run(&repository(), &["docs", "findings"]).out, finding::markdown());
+}

@@ -1,0 +1,13 @@
+//! The command line, through the real binary.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod check;
+mod config;
+mod docs;
+mod init;
+mod logs;
+mod profile;
+mod render;
+mod serve;
+mod support;

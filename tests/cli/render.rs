@@ -1,0 +1,138 @@
+use std::fs;
+
+use promptd::proto::{self, RenderFormat};
+
+use super::{
+    serve::assemble,
+    support::{Service, command, folder, ran, repository, run, write},
+};
+
+const NOW: &str = "2026-02-28T18:30:00-08:00";
+
+const FULL: &str = "user: {id: u1, name: O'Neil (ops)}
+persona: Exact.
+now: 2026-02-28T18:30:00-08:00
+heartbeat: true
+variables: {tide: 3, list: [1, x]}
+knowledge: [{content: The mole is closed., source: log, title: Mole}]
+conversation_summary: They spoke about berths.
+response_format: RESPONSE_FORMAT_JSON_OBJECT
+ephemeral_system_prompt: Answer in one line.
+";
+
+#[test]
+fn a_piped_prompt_is_byte_for_byte_what_the_service_answers() {
+    let home = folder(&[("turn.yaml", FULL)]);
+    let turn = home.path().join("turn.yaml");
+    let rendered = run(&repository(), &["render", "workspace-example", "--turn", turn.to_str().unwrap()]);
+    assert_eq!(rendered.code, 0, "{}", rendered.err);
+    let json =
+        run(&repository(), &["render", "workspace-example", "--format", "json", "--turn", turn.to_str().unwrap()]);
+    let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+
+    let service = Service::start(&repository(), &["serve", "--listen", "127.0.0.1:0"]);
+    let answer = assemble(
+        &service.address(),
+        proto::AssemblePromptRequest {
+            workspace_id: "example".into(),
+            turn: Some(full_turn()),
+            render_format: RenderFormat::Text.into(),
+            ..Default::default()
+        },
+    )
+    .unwrap();
+    assert_eq!(rendered.out, answer.rendered);
+    assert_eq!(json["digest"], answer.digest);
+    assert_eq!(json["revision"], answer.revision);
+    assert_eq!(json["messages"].as_array().unwrap().len(), 5);
+    service.stop();
+}
+
+/// [`FULL`] as a caller builds it.
+fn full_turn() -> proto::Turn {
+    let value = |kind| prost_types::Value { kind: Some(kind) };
+    let (number, text) = (prost_types::value::Kind::NumberValue, prost_types::value::Kind::StringValue);
+    let list = prost_types::ListValue { values: vec![value(number(1.0)), value(text("x".into()))] };
+    let list = value(prost_types::value::Kind::ListValue(list));
+    proto::Turn {
+        user: Some(proto::User { id: "u1".into(), name: "O'Neil (ops)".into() }),
+        persona: Some("Exact.".into()),
+        now: Some(prost_types::Timestamp { seconds: 1_772_332_200, nanos: 0 }),
+        heartbeat: true,
+        variables: Some(prost_types::Struct {
+            fields: [("tide".to_owned(), value(number(3.0))), ("list".to_owned(), list)].into(),
+        }),
+        knowledge: vec![proto::KnowledgeSnippet {
+            content: "The mole is closed.".into(),
+            source: "log".into(),
+            title: "Mole".into(),
+        }],
+        conversation_summary: "They spoke about berths.".into(),
+        response_format: proto::ResponseFormat::JsonObject.into(),
+        ephemeral_system_prompt: Some("Answer in one line.".into()),
+        ..Default::default()
+    }
+}
+
+#[test]
+fn each_layer_is_there_only_when_it_has_something_to_say() {
+    let home = folder(&[("ws/AGENTS.md", "Rules.")]);
+    let plain = run(home.path(), &["render", "ws", "--now", NOW]);
+    assert!(plain.out.starts_with("You are a conversational AI assistant.\n\n## Runtime Facts\n"), "{}", plain.out);
+    assert!(plain.out.ends_with("Rules.") && !plain.out.contains("## Heartbeat"), "{}", plain.out);
+    assert!(run(home.path(), &["render", "ws", "--heartbeat"]).out.contains("\n\n## Heartbeat"));
+    let empty = folder(&[("ws/AGENTS.md", " \n")]);
+    assert!(!run(empty.path(), &["render", "ws"]).out.contains("# Workspace Context"));
+}
+
+#[test]
+fn what_was_lost_is_said_on_standard_error_alone() {
+    let ran = run(&repository(), &["render", "workspace-example", "--explain", "--now", NOW]);
+    assert_eq!(ran.code, 0);
+    assert!(!ran.out.contains("CONTEXT_FILE_TRUNCATED") && ran.err.contains("CONTEXT_FILE_TRUNCATED"), "{}", ran.err);
+    assert!(ran.err.contains("truncated  workspace_context/docs/RUNBOOK.md"), "{}", ran.err);
+}
+
+#[test]
+fn a_turn_at_fault_is_told_with_every_line() {
+    let home = folder(&[("ws/AGENTS.md", "A."), ("turn.yaml", "user:\n  nmae: Ada\nheartbeat: yes\n")]);
+    let told = run(home.path(), &["render", "ws", "--turn", "turn.yaml"]);
+    assert_eq!((told.code, told.out.as_str()), (1, ""));
+    insta::assert_snapshot!(told.err);
+    write(&home.path().join("zone.json"), r#"{"timeZone": "Europe/Berln"}"#);
+    let zone = run(home.path(), &["render", "ws", "--turn", "zone.json"]);
+    assert_eq!(zone.code, 1);
+    assert!(zone.err.contains("turn.time_zone"), "{}", zone.err);
+    assert_eq!(run(home.path(), &["render", "ws", "--turn", "nowhere.yaml"]).code, 2);
+}
+
+#[test]
+fn an_invalid_workspace_has_no_prompt() {
+    let home = folder(&[("ws/workspace.yaml", "skills: {blocklists: [x]}\n")]);
+    let told = run(home.path(), &["render", "ws"]);
+    assert_eq!((told.code, told.out.as_str()), (1, ""));
+    assert!(told.err.contains("ws/workspace.yaml:1:10") && told.err.contains("`blocklist`"), "{}", told.err);
+}
+
+#[test]
+fn a_turn_can_come_from_standard_input_and_a_profile_by_name() {
+    let home = folder(&[("ws/AGENTS.md", "A."), ("turn.yaml", "user: {name: Ada}\n")]);
+    let mut piped = command(home.path(), &["render", "ws", "--turn", "-"]);
+    let told = ran(piped.stdin(fs::File::open(home.path().join("turn.yaml")).unwrap()));
+    assert!(told.out.contains("You are currently talking to: Ada"), "{told:?}");
+    let missing = run(home.path(), &["render", "ws", "--profile", "five-layr"]);
+    assert_eq!(missing.code, 1);
+    assert!(missing.err.contains("did you mean `five-layer`?"), "{}", missing.err);
+}
+
+#[test]
+fn relative_and_linked_folders_show_locations_that_open() {
+    let home = folder(&[("real & true/skills/git/SKILL.md", "---\nname: git\ndescription: Git.\n---\nUse it.\n")]);
+    std::os::unix::fs::symlink(home.path().join("real & true"), home.path().join("linked")).unwrap();
+    for named in ["./real & true", "linked", "ws=./linked/."] {
+        let out = run(home.path(), &["render", named]).out;
+        let location = out.split("<location>").nth(1).unwrap().split("</location>").next().unwrap();
+        let path = location.replace("&amp;", "&");
+        assert!(path.starts_with('/') && fs::read(&path).is_ok(), "{named}: {location}");
+    }
+}

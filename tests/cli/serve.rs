@@ -1,0 +1,149 @@
+use std::net::TcpListener;
+
+use promptd::{
+    grpc::api::prompt_service_client::PromptServiceClient,
+    proto::{AssemblePromptRequest, AssemblePromptResponse, Turn},
+};
+use tonic::Code;
+
+use super::support::{Service, folder, repository, run, write};
+
+/// Makes one call.
+pub(crate) fn assemble(address: &str, request: AssemblePromptRequest) -> Result<AssemblePromptResponse, tonic::Status> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut client = PromptServiceClient::connect(format!("http://{address}")).await.unwrap();
+        client.assemble_prompt(request).await.map(tonic::Response::into_inner)
+    })
+}
+
+fn of(workspace: &str) -> AssemblePromptRequest {
+    AssemblePromptRequest { workspace_id: workspace.into(), turn: Some(Turn::default()), ..Default::default() }
+}
+
+/// A GET of an admin page: the status line and the body.
+fn get(address: &str, path: &str) -> (String, String) {
+    use std::io::{Read as _, Write as _};
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.lines().next().unwrap().to_owned(), body.to_owned())
+}
+
+#[test]
+fn with_no_flags_it_serves_the_example_and_stops_in_good_order() {
+    let service = Service::start(&repository(), &["serve", "--listen", "127.0.0.1:0"]);
+    assert!(service.line.starts_with("promptd listening on 127.0.0.1:"), "{}", service.line);
+    assert!(!assemble(&service.address(), of("example")).unwrap().messages.is_empty());
+    service.signal("-INT");
+    let (status, log) = service.ended();
+    assert_eq!(status.code(), Some(0), "{log}");
+}
+
+#[test]
+fn workspaces_come_from_flags() {
+    let home = folder(&[("all/one/AGENTS.md", "One."), ("all/two/AGENTS.md", "Two."), ("single/AGENTS.md", "Three.")]);
+    let arguments = [
+        "serve",
+        "--workspaces",
+        "all",
+        "--workspace",
+        "three=single",
+        "--workspace",
+        "single",
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let service = Service::start(home.path(), &arguments);
+    for (id, text) in [("one", "One."), ("two", "Two."), ("three", "Three."), ("single", "Three.")] {
+        let answer = assemble(&service.address(), of(id)).unwrap();
+        assert!(answer.messages.last().unwrap().content.ends_with(text), "{id}");
+    }
+    assert_eq!(assemble(&service.address(), of("four")).unwrap_err().code(), Code::NotFound);
+    service.stop();
+}
+
+#[test]
+fn an_invalid_workspace_costs_no_other() {
+    let home = folder(&[("all/bad/workspace.yaml", "agent: [\n"), ("all/good/AGENTS.md", "Good.")]);
+    let service = Service::start(home.path(), &["serve", "--workspaces", "all", "--listen", "127.0.0.1:0"]);
+    assert_eq!(assemble(&service.address(), of("bad")).unwrap_err().code(), Code::FailedPrecondition);
+    assert!(assemble(&service.address(), of("good")).is_ok());
+    service.stop();
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_at_once() {
+    let home = folder(&[("ws/AGENTS.md", "A.")]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let told = run(home.path(), &["serve", "--workspace", "ws", "--listen", &address]);
+    assert_eq!((told.code, told.out.as_str()), (1, ""));
+    assert!(told.err.contains(&format!("cannot listen on {address}")), "{}", told.err);
+    let told = run(home.path(), &["serve", "--workspace", "ws", "--listen", "127.0.0.1:0", "--admin", &address]);
+    assert_eq!(told.code, 1);
+    assert!(told.err.contains("`admin.listen`"), "{}", told.err);
+}
+
+#[test]
+fn an_address_for_all_needs_a_word_of_who_may_call() {
+    let home = folder(&[("ws/AGENTS.md", "A.")]);
+    let told = run(home.path(), &["serve", "--workspace", "ws", "--listen", "0.0.0.0:0"]);
+    assert_eq!((told.code, told.out.as_str()), (1, ""));
+    assert!(told.err.contains("auth.tokens_file") && told.err.contains("insecure: true"), "{}", told.err);
+}
+
+#[test]
+fn the_admin_pages_show_the_service_and_no_text() {
+    let home = folder(&[
+        (
+            "config/promptd.yaml",
+            "workspaces: {single: [../ws]}\nlisten: 127.0.0.1:0\nauth: {tokens_file: tokens.yaml}\nadmin: {listen: '127.0.0.1:0'}\n",
+        ),
+        ("config/tokens.yaml", "tokens: [{name: a, token: s3cret-s3cret-s3cret}]\n"),
+        ("ws/AGENTS.md", "Rules of the house."),
+    ]);
+    let mut service = Service::start(home.path(), &["serve"]);
+    let log = service.wait_for_log("serving");
+    let admin = log.split("admin=").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    assert_eq!(assemble(&service.address(), of("ws")).unwrap_err().code(), Code::Unauthenticated);
+    assert_eq!(get(&admin, "/livez").0, "HTTP/1.1 200 OK");
+    assert_eq!(get(&admin, "/readyz").0, "HTTP/1.1 200 OK");
+    let (_, metrics) = get(&admin, "/metrics");
+    for line in [
+        "promptd_calls_total{method=\"promptd.v1.PromptService/AssemblePrompt\",code=\"UNAUTHENTICATED\"} 1",
+        "promptd_workspaces{state=\"ready\"} 1",
+        "promptd_watch_folders",
+        "promptd_reload_failures_total 0",
+    ] {
+        assert!(metrics.contains(line), "{line} is not in\n{metrics}");
+    }
+    let (_, config) = get(&admin, "/debug/config");
+    assert!(config.contains("tokens.yaml") && !config.contains("s3cret"), "{config}");
+    assert!(!metrics.contains("Rules of the house") && !metrics.contains("\"ws\""), "{metrics}");
+    service.stop();
+}
+
+#[test]
+fn settings_tokens_and_faults_are_taken_over_while_running() {
+    let config = |more: &str| format!("workspaces: {{single: [../ws]}}\nauth: {{tokens_file: tokens.yaml}}\n{more}");
+    let home = folder(&[
+        ("config/promptd.yaml", &config("")),
+        ("config/tokens.yaml", "tokens: [{name: a, token: first-first-first}]\n"),
+        ("ws/AGENTS.md", "A."),
+    ]);
+    let path = home.path().join("config/promptd.yaml");
+    let mut service = Service::start(home.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    write(&path, &config("risks: ignore\n"));
+    let log = service.wait_for_log("the last good version stays in use");
+    assert!(log.contains("promptd.yaml:3:8"), "{log}");
+    write(&path, &config("log: {level: debug}\ndrain: {delay: 1ms}\n"));
+    let log = service.wait_for_log("taken over");
+    assert!(log.contains("takes effect at the next start") && log.contains("setting=\"drain.delay\""), "{log}");
+    assert!(log.contains("setting=\"log.level\""), "{log}");
+    write(&home.path().join("config/tokens.yaml"), "tokens: [{name: a, token: second-second-second}]\n");
+    service.wait_for_log("file=\"tokens\"");
+    service.stop();
+}

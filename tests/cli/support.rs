@@ -1,0 +1,123 @@
+//! Folders, and running the binary.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+};
+
+use tempfile::TempDir;
+
+/// What a command came to.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// The binary, without the environment's say.
+pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_promptd"));
+    command.args(arguments).current_dir(folder);
+    for name in ["PROMPTD_CONFIG", "PROMPTD_LISTEN", "PROMPTD_LOG"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Runs it in a folder.
+pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Ran {
+    ran(&mut command(folder, arguments))
+}
+
+pub(crate) fn ran(command: &mut Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A folder with files in it.
+pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::Builder::new().prefix("cli-").tempdir().unwrap();
+    for (path, text) in files {
+        write(&folder.path().join(path), text);
+    }
+    folder
+}
+
+pub(crate) fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// The repository.
+pub(crate) fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A running service, stopped when dropped.
+pub(crate) struct Service {
+    child: Child,
+    /// Its one line on standard output.
+    pub(crate) line: String,
+}
+
+impl Service {
+    /// Starts it and waits for its line.
+    pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let mut command = command(folder, arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        Self { child, line }
+    }
+
+    /// The address that it listens on.
+    pub(crate) fn address(&self) -> String {
+        self.line.trim().strip_prefix("promptd listening on ").unwrap().to_owned()
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        assert!(Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap().success());
+    }
+
+    /// Waits for its end; the log.
+    pub(crate) fn ended(mut self) -> (ExitStatus, String) {
+        let mut log = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        (self.child.wait().unwrap(), log)
+    }
+
+    /// Stops it in good order; the log.
+    pub(crate) fn stop(self) -> String {
+        self.signal("-TERM");
+        let (status, log) = self.ended();
+        assert_eq!(status.code(), Some(0), "{log}");
+        log
+    }
+
+    /// Reads its log until a line has `text`; all lines read.
+    pub(crate) fn wait_for_log(&mut self, text: &str) -> String {
+        let mut seen = String::new();
+        let mut log = BufReader::with_capacity(1, self.child.stderr.as_mut().unwrap());
+        loop {
+            let before = seen.len();
+            assert!(log.read_line(&mut seen).unwrap() > 0, "the log ended without {text}:\n{seen}");
+            if seen[before..].contains(text) {
+                return seen;
+            }
+        }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -40,8 +40,8 @@ def check_full(prompt):
         at = whole.index(part, at) + len(part)
     for part in CASES["nowhere"]:
         assert part not in whole
-    lost = [s for s, outcome in outcomes(prompt).items() if outcome != "OUTCOME_INCLUDED"]
-    assert lost == ["workspace_context/docs/RUNBOOK.md"]
+    others = {section: outcome for section, outcome in outcomes(prompt).items() if outcome != "OUTCOME_INCLUDED"}
+    assert others == {"workspace_context/docs/RUNBOOK.md": "OUTCOME_TRUNCATED", "conversation": "OUTCOME_OMITTED"}
     assert [f.code for f in prompt.findings].count("CONTEXT_FILE_TRUNCATED") == 1
     for index, message in enumerate(prompt.messages):
         content, end = message.content.encode(), 0

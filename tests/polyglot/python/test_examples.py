@@ -33,4 +33,4 @@ def test_a_chat_gets_each_message_once(server):
     assert done.returncode == 0, done.stderr
     first, _, second, _ = done.stdout.splitlines()
     assert "skeleton" in first and "workspace_context" in first
-    assert "skeleton" not in second and "workspace_context" not in second and "runtime_facts" in second
+    assert "skeleton" not in second and "workspace_context" not in second and "ROLE_USER" in second

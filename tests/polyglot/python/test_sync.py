@@ -263,7 +263,7 @@ def test_tokens_open_what_they_name_and_nothing_else(tmp_path):
 
 
 def test_too_much_at_once_is_unavailable_and_says_when_to_retry():
-    with Server(limits={"max_watches": 1}) as server, grpc.insecure_channel(server.address) as channel:
+    with Server(limits={"max_streams": 1}) as server, grpc.insecure_channel(server.address) as channel:
         workspaces = services.WorkspaceServiceStub(channel)
         request = pb.WatchWorkspaceRequest(workspace_id="example")
         first = workspaces.WatchWorkspace(request, timeout=TIMEOUT)

@@ -54,7 +54,9 @@ impl<'n, 'f> Fields<'n, 'f> {
 
     /// The value of `key`; a null is as good as absent.
     pub fn node(&mut self, key: &'static str) -> Option<&'n Node> {
-        self.taken.push(key);
+        if !self.taken.contains(&key) {
+            self.taken.push(key);
+        }
         self.pairs.iter().find(|pair| pair.key == key).map(|pair| &pair.value).filter(|node| !node.is_null())
     }
 

@@ -22,7 +22,7 @@ pub fn parse(text: &str) -> Result<Node, Vec<Fault>> {
     }
     let mut builder = Builder::default();
     for event in Parser::new_from_str(text.strip_prefix('\u{feff}').unwrap_or(text)) {
-        let step = event.map_err(|e| scan_fault(&e)).and_then(|(event, span)| builder.take(event, mark(span)));
+        let step = event.map_err(|e| scan_fault(&e, text)).and_then(|(event, span)| builder.take(event, mark(span)));
         if let Err(fault) = step {
             builder.faults.push(fault);
             return Err(builder.faults);
@@ -175,9 +175,17 @@ fn position(line: usize, column: usize) -> Mark {
     Mark { line: clamp(line), column: clamp(column).saturating_add(1) }
 }
 
-fn scan_fault(error: &ScanError) -> Fault {
+/// What is never closed is noticed past the last line; the place told is that line's end, which a person can look at.
+fn scan_fault(error: &ScanError, text: &str) -> Fault {
     let at = error.marker();
-    syntax(position(at.line(), at.col()), error.info())
+    let mut lines = text.trim_end().lines();
+    let last = lines.clone().count().max(1);
+    let place = if at.line() > last {
+        position(last, lines.next_back().unwrap_or_default().chars().count())
+    } else {
+        position(at.line(), at.col())
+    };
+    syntax(place, error.info())
 }
 
 fn syntax(at: Mark, message: &str) -> Fault {
@@ -202,6 +210,13 @@ mod tests {
         let Value::List(items) = &pairs[1].value.value else { panic!() };
         assert_eq!((items[0].at.line, items[0].at.column), (3, 5));
         assert_eq!(node.to_json(), serde_json::json!({"a": 1, "b": ["x", {"y": ["é", "z"]}]}));
+    }
+
+    #[test]
+    fn what_is_never_closed_is_told_at_a_line_that_exists() {
+        for text in ["a:\n  b: [x\n", "a:\n  b: [x\n\n\n", "a:\n  b: [x"] {
+            assert_eq!((faults(text)[0].0, faults(text)[0].1), (2, 8), "{text:?}");
+        }
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub(super) enum Error {
     MessageTooLarge { limit: usize },
     /// The request is no message of the contract.
     Unreadable,
+    /// The request ended before its message came: mostly a caller that went away.
+    Incomplete,
     /// More calls or streams than the server takes.
     Overloaded { retry: Duration },
     /// The server does not serve yet.
@@ -73,6 +75,7 @@ impl Error {
     pub(super) fn code(&self) -> Code {
         match self {
             Self::Invalid(_) | Self::Unreadable => Code::InvalidArgument,
+            Self::Incomplete => Code::Cancelled,
             Self::Missing { .. } | Self::RevisionExpired => Code::NotFound,
             Self::PromptLoss(_)
             | Self::WorkspaceInvalid { .. }
@@ -102,6 +105,7 @@ impl Error {
             Self::FileUnreadable { .. } => "FILE_UNREADABLE".into(),
             Self::MessageTooLarge { .. } => "MESSAGE_TOO_LARGE".into(),
             Self::Unreadable => "REQUEST_UNREADABLE".into(),
+            Self::Incomplete => "REQUEST_INCOMPLETE".into(),
             Self::Overloaded { .. } => "OVERLOADED".into(),
             Self::Starting { .. } => "STARTING".into(),
             Self::Draining { .. } => "DRAINING".into(),
@@ -139,6 +143,7 @@ impl Error {
                 format!("the request message is larger than the server's limit of {limit} bytes")
             }
             Self::Unreadable => "the request is no message of this method".into(),
+            Self::Incomplete => "the request ended before its message".into(),
             Self::Overloaded { .. } => "too many calls at once; try again".into(),
             Self::Starting { .. } => "the server is starting; try again".into(),
             Self::Draining { .. } => "the server is stopping; try again elsewhere".into(),
@@ -253,6 +258,7 @@ mod tests {
             Error::FileUnreadable { path: long, why: "is gone".into() },
             Error::MessageTooLarge { limit: 4_194_304 },
             Error::Unreadable,
+            Error::Incomplete,
             Error::Overloaded { retry },
             Error::Starting { retry },
             Error::Draining { retry },

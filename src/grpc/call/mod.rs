@@ -224,6 +224,9 @@ fn refuse_with(status: Status, record: Record) -> Response<Body> {
     Response::from_parts(parts, Body::empty())
 }
 
+/// What tonic says where a request ends without a message.
+const NO_MESSAGE: &str = "Missing request message.";
+
 /// An error of tonic's own, which has no details and is not always the right one, as one of this server.
 fn detailed(status: Status, shared: &Shared) -> Status {
     if !status.details().is_empty() {
@@ -232,6 +235,7 @@ fn detailed(status: Status, shared: &Shared) -> Status {
     let error = match status.code() {
         // The one that tonic gives for a message over the limit; gRPC has RESOURCE_EXHAUSTED for it.
         Code::OutOfRange | Code::ResourceExhausted => Error::MessageTooLarge { limit: shared.max_message_bytes },
+        Code::Internal if status.message() == NO_MESSAGE => Error::Incomplete,
         // tonic's for a message that cannot be decoded; nothing of this server's own comes without details.
         Code::Internal => Error::Unreadable,
         Code::Unimplemented if status.message().is_empty() => {

@@ -1,0 +1,156 @@
+//! Tokens: who may call, what they see, and how they are taken away.
+
+use promptd::{
+    grpc::{Access, Tokens, api::health::HealthCheckRequest},
+    proto,
+    workspace::MemoryTree,
+};
+use tonic::{Code, Request};
+use tonic_types::StatusExt as _;
+
+use crate::rig::{PATIENCE, Rig, Setup, ask, refused};
+
+const ALL: &str = "operator-token-0001";
+const ONE: &str = "harbour-token-00002";
+
+const FILE: &str = "tokens:
+  - name: operator
+    token: operator-token-0001
+  - name: harbour
+    token: harbour-token-00002
+    workspaces: [harbor]
+    skills: [git]
+";
+
+fn tokens(text: &str) -> Tokens {
+    Tokens::parse(text, "tokens.yaml").unwrap()
+}
+
+async fn start() -> Rig {
+    let rig = Rig::start_with(Setup { access: Access::with(tokens(FILE)), ..Setup::default() }).await;
+    rig.publish("secret", MemoryTree::new());
+    rig
+}
+
+fn by<T>(token: &str, message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    request.metadata_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+    request
+}
+
+fn of(id: &str) -> proto::AssemblePromptRequest {
+    proto::AssemblePromptRequest { workspace_id: id.into(), ..Default::default() }
+}
+
+#[tokio::test]
+async fn nothing_but_health_answers_without_a_token() {
+    let rig = start().await;
+    let mut prompts = rig.prompts().await;
+    for (request, reason) in [
+        (Request::new(ask()), "TOKEN_MISSING"),
+        (by("", ask()), "TOKEN_MISSING"),
+        (by("wrong-token-wrong-token", ask()), "TOKEN_UNKNOWN"),
+    ] {
+        let status = refused(prompts.assemble_prompt(request).await, Code::Unauthenticated, reason);
+        assert_eq!(status.get_error_details_vec().len(), 1, "ErrorInfo alone");
+    }
+    let mut workspaces = rig.workspaces().await;
+    refused(
+        workspaces.list_workspaces(proto::ListWorkspacesRequest::default()).await,
+        Code::Unauthenticated,
+        "TOKEN_MISSING",
+    );
+    refused(
+        workspaces.watch_workspace(proto::WatchWorkspaceRequest::default()).await,
+        Code::Unauthenticated,
+        "TOKEN_MISSING",
+    );
+    refused(
+        rig.profiles().await.list_profiles(proto::ListProfilesRequest::default()).await,
+        Code::Unauthenticated,
+        "TOKEN_MISSING",
+    );
+    rig.health().await.check(HealthCheckRequest::default()).await.unwrap();
+    prompts.assemble_prompt(by(ALL, ask())).await.unwrap();
+}
+
+#[tokio::test]
+async fn existing_and_missing_workspaces_are_denied_alike() {
+    let rig = start().await;
+    let mut prompts = rig.prompts().await;
+    let mut texts = std::collections::BTreeSet::new();
+    for id in ["secret", "nowhere"] {
+        let status =
+            refused(prompts.assemble_prompt(by(ONE, of(id))).await, Code::PermissionDenied, "WORKSPACE_FORBIDDEN");
+        assert_eq!(status.get_error_details_vec().len(), 1, "ErrorInfo alone");
+        texts.insert(status.message().to_owned());
+        let mut workspaces = rig.workspaces().await;
+        let id = || id.to_owned();
+        let get = proto::GetWorkspaceRequest { workspace_id: id() };
+        refused(workspaces.get_workspace(by(ONE, get)).await, Code::PermissionDenied, "WORKSPACE_FORBIDDEN");
+        let watch = proto::WatchWorkspaceRequest { workspace_id: id(), ..Default::default() };
+        refused(workspaces.watch_workspace(by(ONE, watch)).await, Code::PermissionDenied, "WORKSPACE_FORBIDDEN");
+        let list = proto::ListSkillsRequest { workspace_id: id(), ..Default::default() };
+        refused(workspaces.list_skills(by(ONE, list)).await, Code::PermissionDenied, "WORKSPACE_FORBIDDEN");
+        let read = proto::ReadSkillRequest { workspace_id: id(), ..Default::default() };
+        refused(workspaces.read_skill(by(ONE, read)).await, Code::PermissionDenied, "WORKSPACE_FORBIDDEN");
+        let reply = proto::ParseReplyRequest { workspace_id: id(), ..Default::default() };
+        refused(prompts.parse_reply(by(ONE, reply)).await, Code::PermissionDenied, "WORKSPACE_FORBIDDEN");
+    }
+    assert_eq!(texts.len(), 1);
+    prompts.assemble_prompt(by(ONE, ask())).await.unwrap();
+}
+
+#[tokio::test]
+async fn lists_leave_out_what_a_token_may_not_see() {
+    let rig = start().await;
+    let mut client = rig.workspaces().await;
+    for (token, expected) in [(ALL, &["harbor", "secret"][..]), (ONE, &["harbor"])] {
+        let page = client.list_workspaces(by(token, proto::ListWorkspacesRequest::default())).await.unwrap();
+        let ids: Vec<_> = page.into_inner().workspaces.into_iter().map(|workspace| workspace.id).collect();
+        assert_eq!(ids, expected);
+    }
+}
+
+#[tokio::test]
+async fn the_wall_around_skills_holds_in_every_call() {
+    let rig = start().await;
+    let response = rig.prompts().await.assemble_prompt(by(ONE, ask())).await.unwrap().into_inner();
+    assert!(response.messages[0].content.contains("<name>git</name>"));
+    assert!(!response.messages[0].content.contains("xurl"));
+
+    let mut client = rig.workspaces().await;
+    let get = proto::GetWorkspaceRequest { workspace_id: "harbor".into() };
+    let workspace = client.get_workspace(by(ONE, get)).await.unwrap().into_inner().workspace.unwrap();
+    assert_eq!((workspace.skills_shown, workspace.skills_hidden), (1, 0));
+    let list = proto::ListSkillsRequest { workspace_id: "harbor".into(), ..Default::default() };
+    let skills = client.list_skills(by(ONE, list)).await.unwrap().into_inner().skills;
+    assert_eq!(skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["git"]);
+    let read = proto::ReadSkillRequest { workspace_id: "harbor".into(), name: "xurl".into(), ..Default::default() };
+    refused(client.read_skill(by(ONE, read.clone())).await, Code::NotFound, "SKILL_NOT_FOUND");
+    client.read_skill(by(ALL, read)).await.unwrap();
+}
+
+#[tokio::test]
+async fn open_watches_end_with_their_tokens_rights() {
+    let rig = start().await;
+    let mut client = rig.workspaces().await;
+    let request = || proto::WatchWorkspaceRequest { workspace_id: "harbor".into(), ..Default::default() };
+    let mut kept = client.watch_workspace(by(ALL, request())).await.unwrap().into_inner();
+    let mut narrowed = client.watch_workspace(by(ONE, request())).await.unwrap().into_inner();
+    kept.message().await.unwrap().unwrap();
+    narrowed.message().await.unwrap().unwrap();
+
+    rig.access.replace(tokens(&FILE.replace("skills: [git]", "skills: []")));
+    refused(narrowed.message().await, Code::Unavailable, "TOKEN_RIGHTS_CHANGED");
+    let mut revoked = client.watch_workspace(by(ONE, request())).await.unwrap().into_inner();
+    revoked.message().await.unwrap().unwrap();
+
+    rig.access.replace(tokens("tokens:\n  - {name: operator, token: operator-token-0001}\n"));
+    refused(revoked.message().await, Code::Unauthenticated, "TOKEN_UNKNOWN");
+    refused(rig.prompts().await.assemble_prompt(by(ONE, ask())).await, Code::Unauthenticated, "TOKEN_UNKNOWN");
+
+    // The one whose token is as it was goes on.
+    rig.publish("harbor", MemoryTree::new());
+    tokio::time::timeout(PATIENCE, kept.message()).await.unwrap().unwrap().unwrap();
+}

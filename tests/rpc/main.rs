@@ -1,0 +1,15 @@
+//! The gRPC server from outside: it is started on a free port and called by generated clients.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod assemble;
+mod auth;
+mod call;
+mod drain;
+mod health;
+mod held;
+mod reply;
+mod rig;
+mod tls;
+mod web;
+mod workspaces;

@@ -1,0 +1,45 @@
+//! `ParseReply` and `ProfileService`.
+
+use promptd::proto;
+use tonic::Code;
+
+use crate::rig::{Rig, refused};
+
+#[tokio::test]
+async fn a_reply_is_judged_by_the_contract_of_its_profile() {
+    let rig = Rig::start().await;
+    let mut client = rig.prompts().await;
+    let text = "Done. [CALENDAR_ACTION:{\"title\":\"Tide {x}\",\"n\":2}] and [BAD:{]";
+    let request = proto::ParseReplyRequest { workspace_id: "harbor".into(), text: text.into(), ..Default::default() };
+    let reply = client.parse_reply(request).await.unwrap().into_inner();
+    assert_eq!((reply.actions.len(), reply.actions[0].tag.as_str()), (1, "CALENDAR_ACTION"));
+    let action = &reply.actions[0];
+    assert_eq!(&text[action.byte_start as usize..=action.byte_start as usize], "[");
+    assert_eq!(&text[action.byte_end as usize - 1..action.byte_end as usize], "]");
+    let title = &action.payload.as_ref().unwrap().fields["title"];
+    assert_eq!(title.kind, Some(prost_types::value::Kind::StringValue("Tide {x}".into())));
+    assert!(reply.text.contains("[BAD:{]") && reply.findings[0].code == "ACTION_MALFORMED");
+
+    let ok = proto::ParseReplyRequest { text: "**HEARTBEAT_OK**".into(), heartbeat: true, ..Default::default() };
+    assert!(client.parse_reply(ok).await.unwrap().into_inner().heartbeat_ok);
+
+    let missing = proto::ParseReplyRequest { workspace_id: "nowhere".into(), ..Default::default() };
+    refused(client.parse_reply(missing).await, Code::NotFound, "WORKSPACE_NOT_FOUND");
+    let profile = proto::ParseReplyRequest { profile: "none".into(), ..Default::default() };
+    refused(client.parse_reply(profile).await, Code::InvalidArgument, "INVALID_REQUEST");
+}
+
+#[tokio::test]
+async fn profiles_are_listed_and_shown_with_their_source() {
+    let rig = Rig::start().await;
+    let mut client = rig.profiles().await;
+    let list = client.list_profiles(proto::ListProfilesRequest::default()).await.unwrap().into_inner();
+    let five = list.profiles.iter().find(|profile| profile.name == "five-layer").unwrap();
+    assert!(five.built_in && five.sections.is_empty() && five.source.is_empty());
+    let get = |name: &str| proto::GetProfileRequest { name: name.into() };
+    let whole = client.get_profile(get("five-layer")).await.unwrap().into_inner().profile.unwrap();
+    assert_eq!((whole.sections[0].id.as_str(), whole.sections[0].message.as_str()), ("identity", "skeleton"));
+    assert!(whole.source.contains("five-layer"));
+    refused(client.get_profile(get("none")).await, Code::NotFound, "PROFILE_NOT_FOUND");
+    refused(client.get_profile(get("")).await, Code::InvalidArgument, "INVALID_REQUEST");
+}

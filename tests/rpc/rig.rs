@@ -1,0 +1,256 @@
+//! A running server, what it serves, and what it told its observer.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use promptd::{
+    grpc::{
+        Access, Backend, Call, Ended, Lifecycle, Observer, Options, Server, ServerError, Tls,
+        api::{
+            health::health_client::HealthClient, profile_service_client::ProfileServiceClient,
+            prompt_service_client::PromptServiceClient, workspace_service_client::WorkspaceServiceClient,
+        },
+    },
+    id::Id,
+    profile::ProfileSet,
+    proto,
+    settings::Settings,
+    store::{Loaded, State, Store},
+    workspace::{self, Load, MemoryTree, Tree as _},
+};
+use tokio::{sync::watch, task::JoinHandle};
+use tonic::{
+    Code, Status,
+    transport::{Channel, Endpoint},
+};
+use tonic_types::StatusExt as _;
+
+/// What the server's clock says to turns that bring none: 2026-03-01T02:30:00Z.
+pub const NOW: i64 = 1_772_332_200;
+/// Longer than any of these tests waits for what must come.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+pub struct Rig {
+    pub addr: SocketAddr,
+    pub store: Arc<Store>,
+    pub access: Arc<Access>,
+    pub lifecycle: Arc<Lifecycle>,
+    pub seen: Arc<Seen>,
+    /// Makes the server's clock panic: the way for a test to have a call panic.
+    pub broken_clock: Arc<AtomicBool>,
+    pub serving: JoinHandle<Result<Ended, ServerError>>,
+    trees: Arc<Mutex<BTreeMap<String, MemoryTree>>>,
+    profiles: Arc<ProfileSet>,
+}
+
+/// How a server is started.
+pub struct Setup {
+    pub options: Options,
+    pub access: Access,
+    pub tls: Option<Arc<Tls>>,
+    pub ready: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        let options = Options { listen: SocketAddr::from(([127, 0, 0, 1], 0)), ..Options::default() };
+        Self { options, access: Access::open(), tls: None, ready: true }
+    }
+}
+
+impl Rig {
+    /// With the workspace `harbor` and nothing special.
+    pub async fn start() -> Self {
+        Self::start_with(Setup::default()).await
+    }
+
+    pub async fn start_with(setup: Setup) -> Self {
+        let (store, access) = (Arc::new(Store::default()), Arc::new(setup.access));
+        let (seen, broken_clock) = (Arc::new(Seen::default()), Arc::new(AtomicBool::new(false)));
+        let (trees, profiles) = (Arc::default(), Arc::new(ProfileSet::built_in()));
+        let backend = backend(&store, &profiles, &trees, &access, &seen, &broken_clock);
+        let server = Server::bind(setup.options, backend, setup.tls).await.unwrap();
+        let (addr, lifecycle) = (server.local_addr(), server.lifecycle());
+        let serving = tokio::spawn(server.serve());
+        let rig = Self { addr, store, access, lifecycle, seen, broken_clock, serving, trees, profiles };
+        rig.publish("harbor", harbor());
+        if setup.ready {
+            rig.lifecycle.ready();
+        }
+        rig
+    }
+
+    /// Loads a workspace from a tree and publishes it, as a save would.
+    pub fn publish(&self, name: &str, tree: MemoryTree) {
+        let id = Id::parse(name).unwrap();
+        let root = format!("/srv/{name}");
+        let previous = match self.store.get(name).as_deref() {
+            Some(State::Ready(loaded)) => Some(Arc::clone(loaded)),
+            _ => None,
+        };
+        let loaded = workspace::load(&Load {
+            id: &id,
+            root: &root,
+            tree: &tree,
+            shared_skills: &[],
+            profiles: Arc::clone(&self.profiles),
+            settings: Arc::new(Settings::default()),
+            previous: previous.as_deref().map(|loaded| &loaded.snapshot),
+        });
+        self.trees.lock().unwrap().insert(root, tree);
+        let state = match loaded {
+            Ok(snapshot) => State::Ready(Arc::new(Loaded { snapshot, at: Timestamp::new(NOW, 0).unwrap() })),
+            Err(faults) => State::Invalid(faults.into()),
+        };
+        self.store.publish(&id, state);
+    }
+
+    pub fn remove(&self, name: &str) {
+        self.store.remove(&Id::parse(name).unwrap());
+    }
+
+    pub fn endpoint(&self) -> Endpoint {
+        Endpoint::from_shared(format!("http://{}", self.addr)).unwrap()
+    }
+
+    pub async fn channel(&self) -> Channel {
+        self.endpoint().connect().await.unwrap()
+    }
+
+    pub async fn prompts(&self) -> PromptServiceClient<Channel> {
+        PromptServiceClient::new(self.channel().await)
+    }
+
+    pub async fn workspaces(&self) -> WorkspaceServiceClient<Channel> {
+        WorkspaceServiceClient::new(self.channel().await)
+    }
+
+    pub async fn profiles(&self) -> ProfileServiceClient<Channel> {
+        ProfileServiceClient::new(self.channel().await)
+    }
+
+    pub async fn health(&self) -> HealthClient<Channel> {
+        HealthClient::new(self.channel().await)
+    }
+
+    /// Waits for `serve` to return.
+    pub async fn ended(self) -> Ended {
+        tokio::time::timeout(PATIENCE, self.serving).await.expect("serve must return").unwrap().unwrap()
+    }
+}
+
+fn backend(
+    store: &Arc<Store>,
+    profiles: &Arc<ProfileSet>,
+    trees: &Arc<Mutex<BTreeMap<String, MemoryTree>>>,
+    access: &Arc<Access>,
+    seen: &Arc<Seen>,
+    broken_clock: &Arc<AtomicBool>,
+) -> Backend {
+    let (profiles, trees, broken) = (Arc::clone(profiles), Arc::clone(trees), Arc::clone(broken_clock));
+    Backend {
+        store: Arc::clone(store),
+        profiles: Arc::new(move || Arc::clone(&profiles)),
+        read_skill_file: Arc::new(move |root, skill, file| {
+            trees.lock().unwrap()[root].read(&format!("{}/{file}", skill.folder), 1 << 20)
+        }),
+        clock: Arc::new(move || {
+            assert!(!broken.load(Ordering::SeqCst), "the clock is broken on purpose");
+            Timestamp::new(NOW, 0).unwrap()
+        }),
+        access: Arc::clone(access),
+        observer: Arc::<Seen>::clone(seen),
+    }
+}
+
+/// A workspace with a bit of everything.
+pub fn harbor() -> MemoryTree {
+    MemoryTree::new()
+        .file("AGENTS.md", "# Rules\nAnswer in one sentence.\n")
+        .file("SOUL.md", "Calm.\n")
+        .file("skills/git/SKILL.md", "---\nname: git\ndescription: Uses git.\n---\nCommit often.\n")
+        .file("skills/git/notes/branches.md", "main\n")
+        .file("skills/xurl/SKILL.md", "---\nname: xurl\ndescription: Fetches pages.\n---\n")
+        .file("skills/internal-x/SKILL.md", "---\nname: internal-x\ndescription: Not for models.\n---\n")
+        .file("workspace.yaml", "skills:\n  blocklist: [\"internal-*\"]\n")
+}
+
+/// A request for `harbor`.
+pub fn ask() -> proto::AssemblePromptRequest {
+    proto::AssemblePromptRequest { workspace_id: "harbor".into(), ..Default::default() }
+}
+
+/// The same with a turn.
+pub fn ask_with(turn: proto::Turn) -> proto::AssemblePromptRequest {
+    proto::AssemblePromptRequest { turn: Some(turn), ..ask() }
+}
+
+/// That a call failed with this code and this reason; the status for more.
+#[track_caller]
+pub fn refused<T: std::fmt::Debug>(result: Result<T, Status>, code: Code, reason: &str) -> Status {
+    let status = result.expect_err("the call must fail");
+    assert_eq!(status.code(), code, "{status:?}");
+    let info = status.get_details_error_info().expect("every error has ErrorInfo");
+    assert_eq!((info.domain.as_str(), info.reason.as_str()), ("promptd", reason), "{status:?}");
+    assert!(!status.message().contains("/srv/"), "{status:?}");
+    status
+}
+
+/// The observer: counts that tests can wait for.
+#[derive(Debug)]
+pub struct Seen {
+    began: watch::Sender<usize>,
+    ended: watch::Sender<Vec<Call>>,
+    panics: watch::Sender<usize>,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self { began: watch::Sender::new(0), ended: watch::Sender::default(), panics: watch::Sender::new(0) }
+    }
+}
+
+impl Seen {
+    pub async fn has_begun(&self, calls: usize) {
+        let mut began = self.began.subscribe();
+        tokio::time::timeout(PATIENCE, began.wait_for(|count| *count >= calls)).await.unwrap().unwrap();
+    }
+
+    /// Waits for a call of that method to end, and gives its code.
+    pub async fn has_ended(&self, method: &str) -> &'static str {
+        let mut ended = self.ended.subscribe();
+        let found = |calls: &Vec<Call>| calls.iter().any(|call| call.method.ends_with(method));
+        let calls = tokio::time::timeout(PATIENCE, ended.wait_for(found)).await.unwrap().unwrap();
+        calls.iter().find(|call| call.method.ends_with(method)).unwrap().code
+    }
+
+    pub fn calls(&self) -> Vec<(&'static str, &'static str)> {
+        self.ended.borrow().iter().map(|call| (call.method, call.code)).collect()
+    }
+
+    pub fn panics(&self) -> usize {
+        *self.panics.borrow()
+    }
+}
+
+impl Observer for Seen {
+    fn call_began(&self, _: &'static str) {
+        self.began.send_modify(|count| *count += 1);
+    }
+
+    fn call_ended(&self, call: Call) {
+        self.ended.send_modify(|calls| calls.push(call));
+    }
+
+    fn panicked(&self, _: &'static str) {
+        self.panics.send_modify(|count| *count += 1);
+    }
+}

@@ -1,0 +1,112 @@
+//! TLS and client certificates, replaced while the server runs.
+
+use std::sync::Arc;
+
+use promptd::{
+    grpc::{Pem, Tls, api::prompt_service_client::PromptServiceClient},
+    proto,
+};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
+
+use crate::rig::{Rig, Setup, ask};
+
+/// A root, and a way to have certificates from it.
+struct Authority {
+    pem: String,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+struct Leaf {
+    cert: String,
+    key: String,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let pem = params.self_signed(&key).unwrap().pem();
+        Self { pem, issuer: Issuer::new(params, key) }
+    }
+
+    fn leaf(&self) -> Leaf {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let cert = params.signed_by(&key, &self.issuer).unwrap().pem();
+        Leaf { cert, key: key.serialize_pem() }
+    }
+}
+
+fn pem<'a>(leaf: &'a Leaf, client_ca: Option<&'a Authority>) -> Pem<'a> {
+    Pem {
+        cert: leaf.cert.as_bytes(),
+        key: leaf.key.as_bytes(),
+        client_ca: client_ca.map(|authority| authority.pem.as_bytes()),
+    }
+}
+
+async fn start(tls: &Arc<Tls>) -> Rig {
+    Rig::start_with(Setup { tls: Some(Arc::clone(tls)), ..Setup::default() }).await
+}
+
+async fn call(rig: &Rig, trusted: &Authority, own: Option<&Leaf>) -> Result<proto::AssemblePromptResponse, String> {
+    let mut tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(&trusted.pem)).domain_name("localhost");
+    if let Some(own) = own {
+        tls = tls.identity(Identity::from_pem(&own.cert, &own.key));
+    }
+    let endpoint = Endpoint::from_shared(format!("https://{}", rig.addr)).unwrap().tls_config(tls).unwrap();
+    let channel = endpoint.connect().await.map_err(|e| format!("{e:?}"))?;
+    let answer = PromptServiceClient::new(channel).assemble_prompt(ask()).await;
+    answer.map(tonic::Response::into_inner).map_err(|e| format!("{e:?}"))
+}
+
+#[tokio::test]
+async fn certificates_are_replaced_without_a_restart() {
+    let (old, new) = (Authority::new(), Authority::new());
+    let tls = Arc::new(Tls::new(pem(&old.leaf(), None)).unwrap());
+    let rig = start(&tls).await;
+    call(&rig, &old, None).await.unwrap();
+    assert!(call(&rig, &new, None).await.is_err());
+
+    tls.replace(pem(&new.leaf(), None)).unwrap();
+    call(&rig, &new, None).await.unwrap();
+    assert!(call(&rig, &old, None).await.is_err());
+
+    // What cannot be used changes nothing.
+    let half = Leaf { key: "no key".into(), ..new.leaf() };
+    assert!(tls.replace(pem(&half, None)).unwrap_err().to_string().contains("tls.key"));
+    let mixed = Leaf { key: old.leaf().key, ..new.leaf() };
+    assert!(tls.replace(pem(&mixed, None)).unwrap_err().to_string().contains("do not go together"));
+    call(&rig, &new, None).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_plain_connection_is_no_call() {
+    let authority = Authority::new();
+    let rig = start(&Arc::new(Tls::new(pem(&authority.leaf(), None)).unwrap())).await;
+    let plain = rig.endpoint().connect().await;
+    let failed = match plain {
+        Ok(channel) => PromptServiceClient::new(channel).assemble_prompt(ask()).await.is_err(),
+        Err(_) => true,
+    };
+    assert!(failed);
+    call(&rig, &authority, None).await.unwrap();
+}
+
+#[tokio::test]
+async fn clients_need_a_certificate_of_the_configured_root() {
+    let (authority, clients, strangers) = (Authority::new(), Authority::new(), Authority::new());
+    let tls = Arc::new(Tls::new(pem(&authority.leaf(), Some(&clients))).unwrap());
+    assert!(tls.authenticates());
+    let rig = start(&tls).await;
+    call(&rig, &authority, Some(&clients.leaf())).await.unwrap();
+    assert!(call(&rig, &authority, None).await.is_err());
+    assert!(call(&rig, &authority, Some(&strangers.leaf())).await.is_err());
+
+    tls.replace(pem(&authority.leaf(), Some(&strangers))).unwrap();
+    call(&rig, &authority, Some(&strangers.leaf())).await.unwrap();
+    assert!(call(&rig, &authority, Some(&clients.leaf())).await.is_err());
+    assert!(tls.replace(pem(&authority.leaf(), None)).is_err(), "the wall does not fall by a reload");
+}

@@ -1,0 +1,71 @@
+//! gRPC-Web: what a browser sends, byte for byte.
+
+use promptd::{grpc::Web, proto};
+use prost::Message as _;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use crate::rig::{Rig, Setup, ask};
+
+async fn start(origins: Option<&[&str]>) -> Rig {
+    let mut setup = Setup::default();
+    setup.options.web = origins.map(|list| Web { origins: list.iter().map(|origin| (*origin).to_owned()).collect() });
+    Rig::start_with(setup).await
+}
+
+/// Sends an HTTP/1.1 request and reads the answer to its end.
+async fn send(rig: &Rig, head: &str, body: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(rig.addr).await.unwrap();
+    let head = format!("{head}host: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+    stream.write_all(&[head.as_bytes(), body].concat()).await.unwrap();
+    let mut answer = Vec::new();
+    // A server that does not speak HTTP/1.1 may reset the connection.
+    let _ = stream.read_to_end(&mut answer).await;
+    answer
+}
+
+fn frame(message: &proto::AssemblePromptRequest) -> Vec<u8> {
+    let body = message.encode_to_vec();
+    [&[0][..], &u32::try_from(body.len()).unwrap().to_be_bytes(), &body].concat()
+}
+
+const CALL: &str = "POST /promptd.v1.PromptService/AssemblePrompt HTTP/1.1\r\n\
+                    content-type: application/grpc-web+proto\r\nx-grpc-web: 1\r\norigin: https://app.example\r\n";
+
+#[tokio::test]
+async fn a_browser_of_a_known_origin_can_call() {
+    let rig = start(Some(&["https://app.example"])).await;
+    let preflight = "OPTIONS /promptd.v1.PromptService/AssemblePrompt HTTP/1.1\r\norigin: https://app.example\r\n\
+                     access-control-request-method: POST\r\naccess-control-request-headers: content-type,x-grpc-web\r\n";
+    let answer = send(&rig, preflight, b"").await;
+    let answer = String::from_utf8_lossy(&answer).to_lowercase();
+    assert!(answer.starts_with("http/1.1 200") && answer.contains("access-control-allow-origin: https://app.example"));
+
+    let answer = send(&rig, CALL, &frame(&ask())).await;
+    let text = String::from_utf8_lossy(&answer);
+    assert!(text.starts_with("HTTP/1.1 200") && text.contains("access-control-allow-origin: https://app.example"));
+    assert!(text.contains("runtime_facts") && text.contains("grpc-status:0"), "{text}");
+}
+
+#[tokio::test]
+async fn strangers_get_no_leave_and_errors_keep_their_details() {
+    let rig = start(Some(&["https://app.example"])).await;
+    let stranger = CALL.replace("app.example", "evil.example");
+    let answer = send(&rig, &stranger, &frame(&ask())).await;
+    assert!(!String::from_utf8_lossy(&answer).contains("access-control-allow-origin"));
+
+    let answer = send(&rig, CALL, &frame(&proto::AssemblePromptRequest::default())).await;
+    let text = String::from_utf8_lossy(&answer);
+    assert!(text.contains("grpc-status: 3") || text.contains("grpc-status:3"), "{text}");
+    assert!(text.contains("grpc-status-details-bin"), "{text}");
+}
+
+#[tokio::test]
+async fn it_is_off_unless_configured() {
+    let rig = start(None).await;
+    let answer = send(&rig, CALL, &frame(&ask())).await;
+    assert!(!String::from_utf8_lossy(&answer).contains("HTTP/1.1 200"));
+    rig.prompts().await.assemble_prompt(ask()).await.unwrap();
+}

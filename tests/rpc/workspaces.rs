@@ -1,0 +1,148 @@
+//! `WorkspaceService`.
+
+use promptd::{proto, workspace::MemoryTree};
+use tonic::{Code, Streaming};
+
+use crate::rig::{PATIENCE, Rig, harbor, refused};
+
+fn get(id: &str) -> proto::GetWorkspaceRequest {
+    proto::GetWorkspaceRequest { workspace_id: id.into() }
+}
+
+fn watch(id: &str, known_revision: &str) -> proto::WatchWorkspaceRequest {
+    proto::WatchWorkspaceRequest { workspace_id: id.into(), known_revision: known_revision.into() }
+}
+
+fn read(name: &str, file: &str) -> proto::ReadSkillRequest {
+    proto::ReadSkillRequest {
+        workspace_id: "harbor".into(),
+        name: name.into(),
+        file: file.into(),
+        ..Default::default()
+    }
+}
+
+async fn next(stream: &mut Streaming<proto::WatchWorkspaceResponse>) -> proto::WatchWorkspaceResponse {
+    tokio::time::timeout(PATIENCE, stream.message()).await.unwrap().unwrap().expect("the stream is open")
+}
+
+#[tokio::test]
+async fn workspaces_come_in_pages_in_id_order() {
+    let rig = Rig::start().await;
+    for id in ["b", "a", "c"] {
+        rig.publish(id, MemoryTree::new());
+    }
+    let mut client = rig.workspaces().await;
+    let (mut ids, mut token) = (Vec::new(), String::new());
+    loop {
+        let request = proto::ListWorkspacesRequest { page_size: 3, page_token: token };
+        let page = client.list_workspaces(request).await.unwrap().into_inner();
+        ids.extend(page.workspaces.into_iter().map(|workspace| workspace.id));
+        token = page.next_page_token;
+        if token.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(ids, ["a", "b", "c", "harbor"]);
+    let bad = proto::ListWorkspacesRequest { page_size: -1, page_token: "x".into() };
+    refused(client.list_workspaces(bad).await, Code::InvalidArgument, "INVALID_REQUEST");
+}
+
+#[tokio::test]
+async fn a_workspace_shows_its_files_and_skills() {
+    let rig = Rig::start().await;
+    let workspace = rig.workspaces().await.get_workspace(get("harbor")).await.unwrap().into_inner().workspace.unwrap();
+    let paths: Vec<_> = workspace.context_files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["AGENTS.md", "SOUL.md"]);
+    assert_eq!((workspace.skills_shown, workspace.skills_hidden), (2, 1));
+    assert_eq!((workspace.profile.as_str(), workspace.agent_id.as_str()), ("five-layer", "harbor"));
+    assert_eq!(workspace.loaded_at.unwrap().seconds, crate::rig::NOW);
+}
+
+#[tokio::test]
+async fn skills_are_listed_with_why_they_are_hidden() {
+    let rig = Rig::start().await;
+    let mut client = rig.workspaces().await;
+    let filter =
+        proto::SkillFilter { blocklist: Some(proto::NameGlobs { globs: vec!["XURL".into()] }), ..Default::default() };
+    let request =
+        proto::ListSkillsRequest { workspace_id: "harbor".into(), skill_filter: Some(filter), ..Default::default() };
+    let skills = client.list_skills(request).await.unwrap().into_inner().skills;
+    let seen: Vec<_> = skills.iter().map(|skill| (skill.name.as_str(), skill.shown)).collect();
+    assert_eq!(seen, [("git", true), ("internal-x", false), ("xurl", false)]);
+    assert!(skills[0].hidden_reason.is_empty() && skills[1..].iter().all(|skill| !skill.hidden_reason.is_empty()));
+}
+
+#[tokio::test]
+async fn shown_skills_can_be_read_and_nothing_else() {
+    let rig = Rig::start().await;
+    let mut client = rig.workspaces().await;
+    let skill = client.read_skill(read("git", "")).await.unwrap().into_inner();
+    assert!(skill.content.starts_with(b"---\nname: git") && skill.path == "skills/git/SKILL.md");
+    assert_eq!(skill.files, ["notes/branches.md"]);
+    let file = client.read_skill(read("git", "notes/branches.md")).await.unwrap().into_inner();
+    assert_eq!((file.content.as_slice(), file.sha256.len()), (&b"main\n"[..], 64));
+
+    for (name, file) in [("none", ""), ("internal-x", ""), ("", "")] {
+        refused(client.read_skill(read(name, file)).await, Code::NotFound, "SKILL_NOT_FOUND");
+    }
+    for file in ["../../AGENTS.md", "/etc/passwd", "notes", "notes/../notes/branches.md"] {
+        refused(client.read_skill(read("git", file)).await, Code::NotFound, "SKILL_FILE_NOT_FOUND");
+    }
+    let narrowed = proto::ReadSkillRequest { skill_filter: Some(nothing()), ..read("git", "") };
+    refused(client.read_skill(narrowed).await, Code::NotFound, "SKILL_NOT_FOUND");
+}
+
+fn nothing() -> proto::SkillFilter {
+    proto::SkillFilter { allowlist: Some(proto::NameGlobs::default()), ..Default::default() }
+}
+
+#[tokio::test]
+async fn a_skill_file_over_the_limit_is_refused_whole() {
+    let rig = Rig::start().await;
+    rig.publish("harbor", harbor().head_of("skills/git/big.bin", vec![0; 16], 5 << 20));
+    let status = refused(
+        rig.workspaces().await.read_skill(read("git", "big.bin")).await,
+        Code::FailedPrecondition,
+        "FILE_TOO_LARGE",
+    );
+    assert!(status.message().contains("1048576"), "{status:?}");
+}
+
+#[tokio::test]
+async fn a_watch_tells_the_state_then_changes_then_the_end() {
+    let rig = Rig::start().await;
+    let mut client = rig.workspaces().await;
+    let mut stream = client.watch_workspace(watch("harbor", "")).await.unwrap().into_inner();
+    let first = next(&mut stream).await;
+    let revision = first.workspace.unwrap().revision;
+    assert!(first.changed_paths.is_empty() && !first.deleted);
+
+    // Who holds the current revision hears of the next one alone, and what differs.
+    let mut informed = client.watch_workspace(watch("harbor", &revision)).await.unwrap().into_inner();
+    rig.publish("harbor", harbor().file("SOUL.md", "Stern.\n"));
+    for stream in [&mut stream, &mut informed] {
+        let news = next(stream).await;
+        assert_eq!(news.changed_paths, ["SOUL.md"]);
+        assert_ne!(news.workspace.unwrap().revision, revision);
+    }
+    rig.remove("harbor");
+    let last = next(&mut stream).await;
+    assert!(last.deleted && last.workspace.unwrap().id == "harbor");
+    assert_eq!(stream.message().await.unwrap(), None);
+    assert_eq!(rig.seen.has_ended("WatchWorkspace").await, "OK");
+    refused(client.watch_workspace(watch("harbor", "")).await, Code::NotFound, "WORKSPACE_NOT_FOUND");
+}
+
+#[tokio::test]
+async fn a_watch_follows_a_workspace_that_is_mended() {
+    let rig = Rig::start().await;
+    rig.publish("new", MemoryTree::new().file("workspace.yaml", "naem: x\n"));
+    let mut client = rig.workspaces().await;
+    refused(client.get_workspace(get("new")).await, Code::FailedPrecondition, "WORKSPACE_INVALID");
+    let mut stream = client.watch_workspace(watch("new", "")).await.unwrap().into_inner();
+    let broken = next(&mut stream).await.workspace.unwrap();
+    assert!(broken.revision.is_empty() && broken.findings[0].line == 1);
+    rig.publish("new", MemoryTree::new());
+    assert!(!next(&mut stream).await.workspace.unwrap().revision.is_empty());
+}

@@ -93,4 +93,19 @@ proptest! {
             (one, other) => prop_assert!(false, "{one:?} / {other:?}"),
         }
     }
+
+    #[test]
+    fn no_text_panics(text in "(\\PC|[\\s#*_`~<>!:'\"&|{}\\[\\]-]|- \\[ \\]|<!--|-->|```|---\n|name: |description: ){0,40}") {
+        let skill = format!("---\nname: x\ndescription: {text}\n---\n{text}");
+        let tree = MemoryTree::new()
+            .file("HEARTBEAT.md", text.clone())
+            .file("workspace.yaml", format!("agent:\n  persona: {text}\n"))
+            .file("skills/a/SKILL.md", skill)
+            .file("skills/b/SKILL.md", text);
+        let without_manifest = load_with(&tree.clone().without("workspace.yaml"), &[], Settings::default(), None).unwrap();
+        if let Some(heartbeat) = without_manifest.documents.get("HEARTBEAT.md") {
+            prop_assert!(!heartbeat.has_tasks() || !heartbeat.text.is_empty());
+        }
+        prop_assert!(reload(&tree, &without_manifest).is_ok());
+    }
 }

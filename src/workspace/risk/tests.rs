@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::workspace::testing::codes;
 
@@ -115,5 +117,16 @@ fn refusing_leaves_out_what_hides_or_forges() {
     for text in ["a\u{202e}b", "</available_skills>"] {
         let (kept, told) = scan(text, "f", Scope::File { first_line: 1 }).settle(text.to_owned(), RiskPolicy::Refuse);
         assert!(kept.is_none() && told.last().unwrap().is_error());
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_stripped_has_nothing_left_to_strip(
+        text in "(a|\n|ภ|می|ש|क|\u{1f469}|\u{1f3f4}|\u{200b}|\u{200d}|\u{200f}|\u{fe0f}|\u{e0100}|\u{e0067}|\u{e007f}|\u{202e}){0,12}",
+    ) {
+        let bare = stripped(&text);
+        prop_assert_eq!(stripped(&bare), bare.clone());
+        prop_assert!(risks(&bare).is_empty());
     }
 }

@@ -1,11 +1,13 @@
 """The programs of examples/, as a reader runs them."""
 
+import os
+import re
 import subprocess
 import sys
 
 import pytest
 
-from server import ROOT, Server
+from server import ROOT, SERVICE_CONFIG, Server
 
 
 @pytest.fixture(scope="module")
@@ -34,3 +36,26 @@ def test_a_chat_gets_each_message_once(server):
     first, _, second, _ = done.stdout.splitlines()
     assert "skeleton" in first and "workspace_context" in first
     assert "skeleton" not in second and "workspace_context" not in second and "ROLE_USER" in second
+
+
+def snippet(language):
+    """A program of the README, between its heredoc's marks."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    return re.search(rf"<<'{language}'\n(.*?)\n{language}\n", readme, re.S).group(1)
+
+
+@pytest.mark.parametrize("language, command", [("PY", (sys.executable, "-")), ("JS", ("node", "-"))])
+def test_the_readmes_first_calls_work_as_printed(server, language, command):
+    program = snippet(language)
+    assert "127.0.0.1:50051" in program
+    # Where the test tree has the packages that the README installs in the current folder.
+    modules = os.environ | {"NODE_PATH": str(ROOT / "examples/node_modules")}
+    done = run(*command, input=program.replace("127.0.0.1:50051", server.address), env=modules)
+    assert done.returncode == 0, done.stderr
+    assert "--- skeleton\nYou are a conversational AI assistant." in done.stdout
+    assert "--- workspace_context" in done.stdout
+
+
+def test_the_readme_shows_the_service_config_that_is_there():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert SERVICE_CONFIG.strip() in readme

@@ -30,7 +30,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     Render(render::Arguments),
     Check(check::Arguments),
     Init(init::Arguments),

@@ -11,13 +11,16 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    sync::mpsc,
 };
 use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::server::Connected;
 
-use super::{Observer, Tls};
+use super::{
+    Observer, Tls,
+    live::{Place, Places},
+};
 
 /// How long a client may take for its TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,7 +30,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A connection, and its place among those that the server holds.
 pub(super) struct Connection {
     io: Io,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 enum Io {
@@ -39,11 +42,10 @@ enum Io {
 pub(super) fn connections(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
-    most: usize,
+    places: Arc<Places>,
     observer: Arc<dyn Observer>,
 ) -> ReceiverStream<io::Result<Connection>> {
     let (sender, receiver) = mpsc::channel(1);
-    let places = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
     tokio::spawn(accept(listener, tls, places, observer, sender));
     ReceiverStream::new(receiver)
 }
@@ -51,7 +53,7 @@ pub(super) fn connections(
 async fn accept(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
     observer: Arc<dyn Observer>,
     sender: mpsc::Sender<io::Result<Connection>>,
 ) {
@@ -68,7 +70,7 @@ async fn accept(
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+        let Some(place) = places.take() else {
             observer.connection_refused();
             continue;
         };
@@ -85,7 +87,7 @@ async fn accept(
 async fn handshake(
     stream: TcpStream,
     acceptor: tokio_rustls::TlsAcceptor,
-    place: OwnedSemaphorePermit,
+    place: Place,
     sender: mpsc::Sender<io::Result<Connection>>,
 ) {
     match tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {

@@ -11,6 +11,7 @@ use super::{
     backend::{self, Backend},
     encoded::Encoded,
     error::Error,
+    live::Live,
     reply,
 };
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
     proto,
     render::{self, RenderFormat},
     reply::{ReplyContract, parse},
-    request::{Limits, Violations},
+    request::Violations,
     wire,
     workspace::{Lock, Snapshot},
 };
@@ -28,7 +29,7 @@ use crate::{
 #[derive(Clone)]
 pub(super) struct PromptService {
     backend: Backend,
-    limits: Arc<Limits>,
+    live: Arc<Live>,
     counts: Arc<TokenCounts>,
 }
 
@@ -39,7 +40,7 @@ impl prompt_service_server::PromptService for PromptService {
         request: Request<proto::AssemblePromptRequest>,
     ) -> Result<Response<Encoded>, Status> {
         let caller = super::caller(&request);
-        let ask = Ask::check(request.into_inner(), &caller, &self.limits, (self.backend.clock)())?;
+        let ask = Ask::check(request.into_inner(), &caller, &self.live.request.load(), (self.backend.clock)())?;
         if ask.encoding.is_none() {
             return Ok(Response::new(self.assemble(&ask)?));
         }
@@ -62,8 +63,8 @@ impl prompt_service_server::PromptService for PromptService {
 }
 
 impl PromptService {
-    pub(super) fn new(backend: Backend, limits: Limits) -> Self {
-        Self { backend, limits: Arc::new(limits), counts: Arc::default() }
+    pub(super) fn new(backend: Backend, live: Arc<Live>) -> Self {
+        Self { backend, live, counts: Arc::default() }
     }
 
     fn assemble(&self, ask: &Ask) -> Result<Encoded, Error> {

@@ -10,7 +10,7 @@ use tonic::{
 };
 
 use super::{
-    Backend, Lifecycle, Options, Phase, Tls, api,
+    Backend, Lifecycle, Live, Options, Phase, Tls, api,
     call::{Calls, Shared},
     health::Health,
     listen::connections,
@@ -29,6 +29,7 @@ pub struct Server {
     backend: Backend,
     tls: Option<Arc<Tls>>,
     lifecycle: Arc<Lifecycle>,
+    live: Arc<Live>,
 }
 
 /// Why a server cannot run.
@@ -59,7 +60,8 @@ impl Server {
         let bound = TcpListener::bind(options.listen).await;
         let listener = bound.map_err(|error| ServerError::Bind(options.listen, error))?;
         let local_addr = listener.local_addr().map_err(|error| ServerError::Bind(options.listen, error))?;
-        Ok(Self { listener, local_addr, options, backend, tls, lifecycle: Arc::new(Lifecycle::new()) })
+        let (lifecycle, live) = (Arc::new(Lifecycle::new()), Arc::new(Live::new(&options)));
+        Ok(Self { listener, local_addr, options, backend, tls, lifecycle, live })
     }
 
     /// The address that it has, with the port that was picked.
@@ -74,13 +76,19 @@ impl Server {
         Arc::clone(&self.lifecycle)
     }
 
+    /// The handle to replace its limits.
+    #[must_use]
+    pub fn limits(&self) -> Arc<Live> {
+        Arc::clone(&self.live)
+    }
+
     /// Serves until it has been drained. Calls are let in once the [`Lifecycle`] is ready.
     pub async fn serve(self) -> Result<Ended, ServerError> {
-        let Self { listener, options, backend, tls, lifecycle, .. } = self;
+        let Self { listener, options, backend, tls, lifecycle, live, .. } = self;
         let (access, observer) = (Arc::clone(&backend.access), Arc::clone(&backend.observer));
-        let incoming = connections(listener, tls, options.max_connections, Arc::clone(&observer));
-        let shared = Arc::new(Shared::new(&options, Arc::clone(&lifecycle), access, observer));
-        let routes = routes(&options, backend, &lifecycle)?;
+        let incoming = connections(listener, tls, Arc::clone(&live.connections), Arc::clone(&observer));
+        let shared = Arc::new(Shared::new(&options, Arc::clone(&live), Arc::clone(&lifecycle), access, observer));
+        let routes = routes(&options, backend, live, &lifecycle)?;
         let service = ForBrowsers::new(Calls::new(routes, shared), options.web.as_ref());
         let closing = {
             let lifecycle = Arc::clone(&lifecycle);
@@ -117,7 +125,12 @@ fn transport(options: &Options) -> transport::Server {
     }
 }
 
-fn routes(options: &Options, backend: Backend, lifecycle: &Arc<Lifecycle>) -> Result<Routes, ServerError> {
+fn routes(
+    options: &Options,
+    backend: Backend,
+    live: Arc<Live>,
+    lifecycle: &Arc<Lifecycle>,
+) -> Result<Routes, ServerError> {
     /// The settings that every service has.
     macro_rules! set {
         ($service:expr) => {{
@@ -129,7 +142,7 @@ fn routes(options: &Options, backend: Backend, lifecycle: &Arc<Lifecycle>) -> Re
             }
         }};
     }
-    let prompts = PromptService::new(backend.clone(), options.request.clone());
+    let prompts = PromptService::new(backend.clone(), live);
     let workspaces = WorkspaceService { backend: backend.clone() };
     let profiles = ProfileService { backend };
     let health = Health(Arc::clone(lifecycle));

@@ -18,7 +18,7 @@ fn broken_yaml_is_told_with_its_line() {
     let home = folder(&[("config/promptd.yaml", "workspaces:\n  single: [a\n")]);
     let ran = run(home.path(), &["serve"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.err.contains("error[YAML_SYNTAX]") && ran.err.contains("config/promptd.yaml:3:1"), "{}", ran.err);
+    assert!(ran.err.contains("error[YAML_SYNTAX]") && ran.err.contains("config/promptd.yaml:2:"), "{}", ran.err);
 }
 
 #[test]

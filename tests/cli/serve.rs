@@ -10,11 +10,35 @@ use super::support::{Service, folder, repository, run, write};
 
 /// Makes one call.
 pub(crate) fn assemble(address: &str, request: AssemblePromptRequest) -> Result<AssemblePromptResponse, tonic::Status> {
+    call(address, tonic::Request::new(request))
+}
+
+fn assemble_as(
+    token: &str,
+    address: &str,
+    request: AssemblePromptRequest,
+) -> Result<AssemblePromptResponse, tonic::Status> {
+    let mut request = tonic::Request::new(request);
+    request.metadata_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+    call(address, request)
+}
+
+fn call(
+    address: &str,
+    request: tonic::Request<AssemblePromptRequest>,
+) -> Result<AssemblePromptResponse, tonic::Status> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut client = PromptServiceClient::connect(format!("http://{address}")).await.unwrap();
         client.assemble_prompt(request).await.map(tonic::Response::into_inner)
     })
+}
+
+fn with_a_variable() -> AssemblePromptRequest {
+    let value = prost_types::Value { kind: Some(prost_types::value::Kind::BoolValue(true)) };
+    let variables = prost_types::Struct { fields: [("tide".to_owned(), value)].into() };
+    let turn = Turn { variables: Some(variables), ..Default::default() };
+    AssemblePromptRequest { workspace_id: "ws".into(), turn: Some(turn), ..Default::default() }
 }
 
 fn of(workspace: &str) -> AssemblePromptRequest {
@@ -139,11 +163,16 @@ fn settings_tokens_and_faults_are_taken_over_while_running() {
     write(&path, &config("risks: ignore\n"));
     let log = service.wait_for_log("the last good version stays in use");
     assert!(log.contains("promptd.yaml:3:8"), "{log}");
-    write(&path, &config("log: {level: debug}\ndrain: {delay: 1ms}\n"));
+    write(&path, &config("log: {level: debug}\ndrain: {delay: 1ms}\nlimits: {max_variables: 0}\n"));
     let log = service.wait_for_log("taken over");
     assert!(log.contains("takes effect at the next start") && log.contains("setting=\"drain.delay\""), "{log}");
     assert!(log.contains("setting=\"log.level\""), "{log}");
     write(&home.path().join("config/tokens.yaml"), "tokens: [{name: a, token: second-second-second}]\n");
     service.wait_for_log("file=\"tokens\"");
+    let told = assemble_as("second-second-second", &service.address(), with_a_variable()).unwrap_err();
+    assert_eq!(told.code(), Code::InvalidArgument, "{told}");
+    assert!(told.message().contains("turn.variables"), "{told}");
+    service.signal("-HUP");
+    service.wait_for_log("looking at every file again");
     service.stop();
 }

@@ -12,6 +12,7 @@ use promptd::{
     admin::Metrics,
     config::{Config, Overrides},
     finding::Finding,
+    grpc::Live,
     source::{Contents, FileSet, Source},
 };
 use serde_json::{Map, Value};
@@ -43,6 +44,7 @@ impl Shown {
 /// What following needs.
 pub(super) struct Following {
     pub(super) source: Arc<OnceLock<Source>>,
+    pub(super) limits: Arc<Live>,
     pub(super) logs: Logs,
     pub(super) metrics: Arc<Metrics>,
     pub(super) shown: Shown,
@@ -78,7 +80,7 @@ pub(super) fn start(file: Option<PathBuf>, config: &Config, secrets: &Secrets, f
             };
             let text = std::str::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8", path.display()))?;
             let next = settings::check(Some(&path), text, &following.overrides).map_err(|failure| failure.text)?;
-            take_over(next.map_err(|findings| in_a_line(&findings))?, &following);
+            take_over(&next.map_err(|findings| in_a_line(&findings))?, &following);
             Ok(())
         });
     }
@@ -121,16 +123,16 @@ fn in_a_line(findings: &[Finding]) -> String {
 }
 
 /// Applies what can be changed while running, and says what waits for a restart.
-fn take_over(next: Config, following: &Following) {
+fn take_over(next: &Config, following: &Following) {
     following.logs.set_level(&next.log.level);
-    let settings = next.settings.clone();
+    following.limits.replace(&next.grpc);
     let before = following.shown.set(next.clone());
-    if before.settings != settings
+    if before.settings != next.settings
         && let Some(source) = following.source.get()
     {
-        source.set_settings(settings);
+        source.set_settings(next.settings.clone());
     }
-    for setting in before.changes(&next) {
+    for setting in before.changes(next) {
         if setting.reloads {
             tracing::info!(setting = setting.key, "changed");
         } else {

@@ -110,13 +110,14 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     let store =
         Arc::new(Store::with_history(History { revisions: config.revisions.count, bytes: config.revisions.bytes }));
     let source = Arc::new(OnceLock::new());
+    look_again_on_hangup(Arc::clone(&source))?;
     let mut registry = Registry::with_prefix("promptd");
     let metrics = Metrics::register(&mut registry);
     registry.register_collector(Box::new(Census::new(Arc::clone(&store), Arc::clone(&source))));
 
     let backend = backend(config, &store, &source, &secrets, &metrics);
     let server = Server::bind(config.grpc.clone(), backend, secrets.tls.clone()).await.map_err(|e| cannot(&e))?;
-    let (address, lifecycle) = (server.local_addr(), server.lifecycle());
+    let (address, lifecycle, limits) = (server.local_addr(), server.lifecycle(), server.limits());
     let shown = follow::Shown::new(config);
     let admin = serve_admin(config, registry, &lifecycle, &shown).await?;
     let serving = tokio::spawn(server.serve());
@@ -132,7 +133,7 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     let started =
         started.map_err(|findings| Failure::input(settings::report_files(&of_profiles(&findings, config))))?;
     let started = source.get_or_init(|| started);
-    let following = follow::Following { source: Arc::clone(&source), logs, metrics, shown, overrides };
+    let following = follow::Following { source: Arc::clone(&source), limits, logs, metrics, shown, overrides };
     follow::start(loaded.file.clone(), config, &secrets, following);
 
     lifecycle.ready();
@@ -232,6 +233,24 @@ fn cannot(error: &ServerError) -> Failure {
     Failure::input(format!("error: {error}"))
 }
 
+/// SIGHUP, by which operators ask for a reload, looks at every file again; untouched it would end the process.
+fn look_again_on_hangup(source: Arc<OnceLock<Source>>) -> Result<(), Failure> {
+    let mut hangup = listen(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            tracing::info!("SIGHUP: looking at every file again");
+            if let Some(source) = source.get() {
+                source.rescan();
+            }
+        }
+    });
+    Ok(())
+}
+
+fn listen(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(|e| Failure::input(format!("error: cannot wait for signals: {e}")))
+}
+
 /// SIGTERM and SIGINT.
 struct Stop {
     terminate: Signal,
@@ -240,7 +259,6 @@ struct Stop {
 
 impl Stop {
     fn listen() -> Result<Self, Failure> {
-        let listen = |kind| signal(kind).map_err(|e| Failure::input(format!("error: cannot wait for signals: {e}")));
         Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
     }
 

@@ -9,11 +9,10 @@ use std::{
 use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Body as HttpBody, Frame};
-use tokio::sync::OwnedSemaphorePermit;
 use tonic::{Code, Status, body::Body};
 
 use super::{caught, record::Record};
-use crate::grpc::error::Error;
+use crate::grpc::{error::Error, live::Place};
 
 type End = Pin<Box<dyn Future<Output = Error> + Send>>;
 
@@ -21,16 +20,16 @@ type End = Pin<Box<dyn Future<Output = Error> + Send>>;
 pub(super) struct Guarded {
     inner: Body,
     end: End,
-    open: Option<(Record, OwnedSemaphorePermit)>,
+    open: Option<(Record, Place)>,
 }
 
 impl Guarded {
-    pub(super) fn new(inner: Body, end: End, record: Record, permit: OwnedSemaphorePermit) -> Self {
-        Self { inner, end, open: Some((record, permit)) }
+    pub(super) fn new(inner: Body, end: End, record: Record, place: Place) -> Self {
+        Self { inner, end, open: Some((record, place)) }
     }
 
     fn close(&mut self, code: Code) {
-        if let Some((record, _permit)) = self.open.take() {
+        if let Some((record, _place)) = self.open.take() {
             record.end(code);
         }
     }

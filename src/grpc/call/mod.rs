@@ -23,10 +23,7 @@ use std::{
 };
 
 use http::{HeaderValue, Request, Response};
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::Instant,
-};
+use tokio::time::Instant;
 use tonic::{Code, Status, body::Body};
 use tower::Service;
 use tracing::{Instrument as _, Span};
@@ -36,7 +33,7 @@ use self::{
     method::{Kind, Method},
     record::Record,
 };
-use super::{Access, Lifecycle, Observer, Options, Phase, auth::Caller, error::Error};
+use super::{Access, Lifecycle, Live, Observer, Options, Phase, auth::Caller, error::Error, live::Place};
 
 /// Wraps a service.
 #[derive(Clone)]
@@ -50,16 +47,15 @@ pub(super) struct Shared {
     lifecycle: Arc<Lifecycle>,
     access: Arc<Access>,
     observer: Arc<dyn Observer>,
-    in_flight: Arc<Semaphore>,
-    streams: Arc<Semaphore>,
+    live: Arc<Live>,
     max_message_bytes: usize,
-    max_call_time: Duration,
     retry: Duration,
 }
 
 impl Shared {
     pub(super) fn new(
         options: &Options,
+        live: Arc<Live>,
         lifecycle: Arc<Lifecycle>,
         access: Arc<Access>,
         observer: Arc<dyn Observer>,
@@ -68,16 +64,14 @@ impl Shared {
             lifecycle,
             access,
             observer,
-            in_flight: Arc::new(Semaphore::new(options.max_in_flight)),
-            streams: Arc::new(Semaphore::new(options.max_streams)),
+            live,
             max_message_bytes: options.max_message_bytes,
-            max_call_time: options.max_call_time,
             retry: options.retry_delay,
         }
     }
 
     /// Lets a call in, or says why not.
-    fn admit(&self, method: Method, headers: &http::HeaderMap) -> Result<(Caller, OwnedSemaphorePermit), Error> {
+    fn admit(&self, method: Method, headers: &http::HeaderMap) -> Result<(Caller, Place), Error> {
         let retry = self.retry;
         let caller = if method.is_health() {
             Caller::default()
@@ -89,11 +83,11 @@ impl Shared {
             }
         };
         let places = match method.kind {
-            Kind::Unary => &self.in_flight,
-            Kind::Stream => &self.streams,
+            Kind::Unary => &self.live.in_flight,
+            Kind::Stream => &self.live.streams,
         };
-        let permit = Arc::clone(places).try_acquire_owned().map_err(|_| Error::Overloaded { retry })?;
-        Ok((caller, permit))
+        let place = places.take().ok_or(Error::Overloaded { retry })?;
+        Ok((caller, place))
     }
 
     /// Why an open stream must end, once it must.
@@ -161,14 +155,14 @@ async fn answer<S>(
 where
     S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
 {
-    let (caller, permit) = match shared.admit(method, request.headers()) {
+    let (caller, place) = match shared.admit(method, request.headers()) {
         Ok(admitted) => admitted,
         Err(error) => return refuse(error, record),
     };
     if let Some(name) = caller.name() {
         Span::current().record("caller", name);
     }
-    let longest = (method.kind == Kind::Unary).then_some(shared.max_call_time);
+    let longest = (method.kind == Kind::Unary).then(|| shared.live.max_call_time());
     let deadline = deadline::of(request.headers(), longest).map(|timeout| begun + timeout);
     request.extensions_mut().insert(caller.clone());
 
@@ -194,7 +188,7 @@ where
         return response;
     }
     let end = shared.end_of_stream(caller, deadline);
-    response.map(|body| Body::new(Guarded::new(body, Box::pin(end), record, permit)))
+    response.map(|body| Body::new(Guarded::new(body, Box::pin(end), record, place)))
 }
 
 /// The call's span. Only names that the server knows and ids that are fit for a log.

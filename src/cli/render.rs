@@ -5,13 +5,12 @@ use std::{
     io::{self, IsTerminal as _, Read as _, Write as _},
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::Arc,
 };
 
 use clap::ValueEnum;
 use jiff::Timestamp;
 use promptd::{
-    finding::{Finding, Place, Reported, human},
+    finding::human,
     profile::Profile,
     prompt::{self, Prompt, Turn},
     proto,
@@ -100,7 +99,8 @@ fn turn(arguments: &Arguments, offline: &Offline) -> Result<Turn, Failure> {
         None => ("the turn".to_owned(), String::new()),
         Some(path) => (path.display().to_string(), read(path)?),
     };
-    let raw = turn::read(&text, &name).map_err(|findings| Failure::input(report(&findings, &name, &text)))?;
+    let raw =
+        turn::read(&text, &name).map_err(|findings| Failure::input(settings::report(&findings, &name, Some(&text))))?;
     let raw = proto::Turn { heartbeat: raw.heartbeat || arguments.heartbeat, ..raw };
     let mut turn = request::turn(raw, &offline.config.grpc.request, Timestamp::now()).map_err(|violations| {
         let lines: Vec<_> = violations.iter().map(|violation| format!("error: {violation}")).collect();
@@ -118,17 +118,6 @@ fn read(path: &Path) -> Result<String, Failure> {
     let mut text = String::new();
     io::stdin().read_to_string(&mut text).map_err(told)?;
     Ok(text)
-}
-
-fn report(findings: &[Finding], name: &str, text: &str) -> String {
-    let source: Arc<str> = text.into();
-    let one = |finding: &Finding| Reported {
-        finding: finding.clone(),
-        subject: name.to_owned(),
-        file: matches!(finding.place, Place::File { .. }).then(|| name.to_owned()),
-        source: Some(Arc::clone(&source)),
-    };
-    settings::report_files(&findings.iter().map(one).collect::<Vec<_>>())
 }
 
 fn chosen<'s>(arguments: &Arguments, snapshot: &'s Snapshot) -> Result<&'s Profile, Failure> {

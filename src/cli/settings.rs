@@ -56,7 +56,7 @@ pub(super) fn load(file: &ConfigFile, overrides: &Overrides, optional: bool) -> 
 
 /// Checks a config's text; the failure is a report of every fault.
 pub(super) fn parse(path: Option<&Path>, text: &str, overrides: &Overrides) -> Result<Config, Failure> {
-    check(path, text, overrides)?.map_err(|findings| Failure::input(report(&findings, &name(path), text)))
+    check(path, text, overrides)?.map_err(|findings| Failure::input(report(&findings, &name(path), Some(text))))
 }
 
 /// Checks a config's text.
@@ -129,16 +129,14 @@ pub(super) fn report_files(reported: &[Reported]) -> String {
     format!("{}{counts}", human::render(reported, std::io::stderr().is_terminal()))
 }
 
-fn report(findings: &[Finding], name: &str, text: &str) -> String {
-    let source: Arc<str> = text.into();
-    let reported: Vec<_> = findings
-        .iter()
-        .map(|finding| Reported {
-            finding: finding.clone(),
-            subject: name.to_owned(),
-            file: matches!(finding.place, Place::File { .. }).then(|| name.to_owned()),
-            source: Some(Arc::clone(&source)),
-        })
-        .collect();
-    format!("{} in {name}", report_files(&reported))
+/// A report on one file; without `text` it has no excerpts, for files whose lines are secret.
+pub(super) fn report(findings: &[Finding], name: &str, text: Option<&str>) -> String {
+    let source: Option<Arc<str>> = text.map(Into::into);
+    let one = |finding: &Finding| Reported {
+        finding: finding.clone(),
+        subject: name.to_owned(),
+        file: matches!(finding.place, Place::File { .. }).then(|| name.to_owned()),
+        source: source.clone(),
+    };
+    format!("{} in {name}", report_files(&findings.iter().map(one).collect::<Vec<_>>()))
 }

@@ -50,13 +50,13 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "[ID=]DIR")]
     workspace: Vec<String>,
     /// Where to listen; port 0 picks a free one.
-    #[arg(long, value_name = "ADDR", env = "PROMPTD_LISTEN", value_parser = settings::address)]
+    #[arg(long, value_name = "ADDR", env = "PROMPTD_LISTEN", hide_env_values = true, value_parser = settings::address)]
     listen: Option<SocketAddr>,
     /// Where to serve metrics, readiness and the settings by HTTP.
     #[arg(long, value_name = "ADDR", value_parser = settings::address)]
     admin: Option<SocketAddr>,
     /// The log level, such as `debug` or `info,promptd::source=debug`.
-    #[arg(long, value_name = "LEVEL", env = "PROMPTD_LOG", value_parser = level)]
+    #[arg(long, value_name = "LEVEL", env = "PROMPTD_LOG", hide_env_values = true, value_parser = level)]
     log: Option<(String, Targets)>,
 }
 

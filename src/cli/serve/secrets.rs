@@ -10,7 +10,7 @@ use std::{
 
 use promptd::{
     config::{self, Config},
-    finding::{Code, Finding, Place, Reported},
+    finding::{Code, Finding, Place},
     grpc::{Access, Pem, Tls, Tokens},
     source::{Contents, FileSet, files},
 };
@@ -25,8 +25,8 @@ pub(super) fn read(config: &Config) -> Result<Secrets, Failure> {
         pem(paths, &contents).and_then(|pem| Tls::new(pem).map_err(|e| e.to_string()))
     });
     let mut report = String::new();
-    if let Some(Err(findings)) = &access {
-        report.push_str(&settings::report_files(&reported(findings)));
+    if let (Some(Err(findings)), Some(path)) = (&access, &config.tokens_file) {
+        let _ = writeln!(report, "{}", settings::report(findings, &path.display().to_string(), None));
     }
     if let Some(Err(fault)) = &tls {
         let _ = writeln!(report, "error: {fault}");
@@ -75,10 +75,4 @@ fn bytes<'c>(path: &Path, contents: &'c Contents) -> Result<&'c [u8], String> {
         Some(Err(error)) => Err(format!("{} {error}", path.display())),
         None => Err(format!("{} is not there", path.display())),
     }
-}
-
-fn reported(findings: &[Finding]) -> Vec<Reported> {
-    let one =
-        |finding: &Finding| Reported { finding: finding.clone(), subject: String::new(), file: None, source: None };
-    findings.iter().map(one).collect()
 }

@@ -3,7 +3,14 @@
 //! `cargo run --release --example soak` is the gate; `-- --workspaces 10000` is the gate for scale. It ends with 1
 //! where a gate is missed.
 
-#![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used, clippy::panic, reason = "a program for developers")]
+#![allow(
+    missing_docs,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a program for developers"
+)]
 
 #[path = "../tests/reload/saves.rs"]
 mod saves;

@@ -224,3 +224,117 @@ pub fn changed_paths(old: &Snapshot, new: &Snapshot) -> Vec<Arc<str>> {
     paths.sort();
     paths
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::{Load, MemoryTree, load};
+
+    fn loaded(files: &[(&str, &str)]) -> Arc<Loaded> {
+        let tree = files.iter().fold(MemoryTree::new(), |tree, (path, text)| tree.file(path, text.as_bytes()));
+        let snapshot = load(&Load {
+            id: &id(),
+            root: "/srv/ws",
+            tree: &tree,
+            shared_skills: &[],
+            profiles: Arc::default(),
+            settings: Arc::default(),
+            previous: None,
+        });
+        Arc::new(Loaded { snapshot: snapshot.unwrap(), at: Timestamp::UNIX_EPOCH })
+    }
+
+    fn id() -> Id {
+        Id::parse("ws").unwrap()
+    }
+
+    fn agents(version: usize) -> Arc<Loaded> {
+        loaded(&[("AGENTS.md", &format!("Version {version}."))])
+    }
+
+    fn is_held(store: &Store, loaded: &Loaded) -> bool {
+        matches!(store.at("ws", loaded.snapshot.revision.as_str()), Some(Pinned::Held(_)))
+    }
+
+    #[test]
+    fn the_newest_revisions_stay_assemblable_by_count_and_bytes() {
+        let all: Vec<_> = (0..6).map(agents).collect();
+        for (history, held) in [
+            (History { revisions: 3, bytes: 1 << 20 }, vec![3, 4, 5]),
+            (History { revisions: 16, bytes: 19 }, vec![4, 5]),
+            (History { revisions: 1, bytes: 0 }, vec![5]),
+        ] {
+            let store = Store::with_history(history);
+            assert!(store.at("ws", "").is_none(), "no such workspace");
+            for one in &all {
+                store.publish(&id(), State::Ready(Arc::clone(one)));
+            }
+            let found: Vec<_> = (0..6).filter(|i| is_held(&store, &all[*i])).collect();
+            assert_eq!(found, held, "{history:?}");
+        }
+    }
+
+    #[test]
+    fn a_revision_that_comes_back_is_held_once() {
+        let store = Store::with_history(History { revisions: 2, bytes: 1 << 20 });
+        let (a, b) = (agents(1), agents(2));
+        for one in [&a, &b, &agents(1), &b] {
+            store.publish(&id(), State::Ready(Arc::clone(one)));
+        }
+        assert!(is_held(&store, &a) && is_held(&store, &b));
+    }
+
+    #[test]
+    fn pinning_never_brings_a_blocked_skill_back() {
+        let skill = "---\nname: s\ndescription: A skill.\n---\n";
+        let files = |manifest| loaded(&[("workspace.yaml", manifest), ("skills/s/SKILL.md", skill)]);
+        for (tightened, is_tighter) in [
+            ("skills:\n  blocklist: [s]\n", true),
+            ("skills:\n  allowlist: []\n", true),
+            ("skills:\n  enabled: false\n", true),
+            ("skills:\n  blocklist: [other]\n", false),
+            ("agent:\n  name: New\n", false),
+        ] {
+            let store = Store::default();
+            let old = files("{}\n");
+            store.publish(&id(), State::Ready(Arc::clone(&old)));
+            store.publish(&id(), State::Ready(files(tightened)));
+            assert_eq!(is_held(&store, &old), !is_tighter, "{tightened}");
+        }
+        // Hidden by its own front matter counts too; simply removed does not.
+        let store = Store::default();
+        let old = files("{}\n");
+        store.publish(&id(), State::Ready(Arc::clone(&old)));
+        store.publish(&id(), State::Ready(loaded(&[("AGENTS.md", "No skills.")])));
+        assert!(is_held(&store, &old));
+        let hidden = "---\nname: s\ndescription: A skill.\nenabled: false\n---\n";
+        store.publish(&id(), State::Ready(loaded(&[("skills/s/SKILL.md", hidden)])));
+        assert!(!is_held(&store, &old));
+    }
+
+    #[test]
+    fn watchers_get_the_newest_state_and_the_end() {
+        let store = Store::default();
+        store.publish(&id(), State::Ready(agents(1)));
+        let mut states = store.watch("ws").unwrap();
+        for version in 2..=4 {
+            store.publish(&id(), State::Ready(agents(version)));
+        }
+        let newest = agents(4).snapshot.revision.clone();
+        assert!(matches!(&**states.borrow_and_update(), State::Ready(loaded) if loaded.snapshot.revision == newest));
+        assert!(!states.has_changed().unwrap(), "no queue");
+        store.remove(&id());
+        assert!(matches!(**states.borrow_and_update(), State::Gone));
+        assert!(states.has_changed().is_err(), "nothing comes after");
+        assert!(store.get("ws").is_none() && store.watch("ws").is_none());
+    }
+
+    #[test]
+    fn changed_paths_are_those_added_changed_and_removed() {
+        let old = loaded(&[("AGENTS.md", "one"), ("SOUL.md", "same"), ("IDENTITY.md", "gone")]);
+        let new = loaded(&[("AGENTS.md", "two"), ("SOUL.md", "same"), ("HEARTBEAT.md", "new")]);
+        let changed: Vec<_> = changed_paths(&old.snapshot, &new.snapshot);
+        let changed: Vec<&str> = changed.iter().map(|path| &**path).collect();
+        assert_eq!(changed, ["AGENTS.md", "HEARTBEAT.md", "IDENTITY.md"]);
+    }
+}

@@ -81,6 +81,8 @@ codes! {
     WrongType = "WRONG_TYPE", Error, "Give a value of the type named.";
     /// A value is not one of those allowed.
     InvalidValue = "INVALID_VALUE", Error, "Give a value that the message allows.";
+    /// The service failed while it loaded the workspace.
+    LoadFailed = "LOAD_FAILED", Error, "Report it with the workspace's files; the last good version stays in use until the next change.";
     /// A file is larger than its reader takes.
     FileTooLarge = "FILE_TOO_LARGE", Error, "Make the file smaller.";
 

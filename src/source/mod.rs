@@ -76,9 +76,12 @@ impl Source {
         }
         let items = followed(&options);
         let mut reload = Reload::new(options, store, Arc::clone(&status), Arc::clone(&profiles), feed, messages);
-        items.into_iter().for_each(|item| reload.add(item));
+        for item in items {
+            reload.add(item);
+        }
         reload.load_first();
-        let thread = std::thread::Builder::new().name("source".into()).spawn(move || reload.run()).ok();
+        let thread = std::thread::Builder::new().name("source".into()).spawn(move || reload.run());
+        let thread = thread.inspect_err(|error| tracing::error!("edits are not picked up: no thread: {error}")).ok();
         Ok(Self { inbox, thread, status, profiles })
     }
 

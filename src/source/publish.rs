@@ -55,35 +55,38 @@ impl Reload {
     fn loaded(&mut self, subject: Subject, result: Result<Box<Snapshot>, Vec<Finding>>) -> Option<(Id, State)> {
         let id = self.items.get(&subject)?.workspace_id()?.clone();
         let current = self.store.get(id.as_str());
-        let (state, findings) = match result {
-            Ok(snapshot) => {
-                if let Some(State::Ready(now)) = current.as_deref()
-                    && now.snapshot.revision == snapshot.revision
-                    && now.snapshot.findings == snapshot.findings
-                {
-                    return None;
-                }
-                let loaded = Arc::new(Loaded { snapshot: *snapshot, at: Timestamp::now() });
-                (State::Ready(Arc::clone(&loaded)), loaded.snapshot.findings.clone())
+        let state = match (result, current.as_deref()) {
+            (Err(findings), Some(State::Ready(_))) => {
+                self.keep_last_good(subject, &id, &findings);
+                return None;
             }
-            Err(findings) => {
-                if let Some(State::Invalid(now)) = current.as_deref()
-                    && **now == *findings
-                {
-                    return None;
-                }
-                (State::Invalid(findings.clone().into()), findings)
-            }
+            (Err(findings), _) => State::Invalid(findings.into()),
+            (Ok(snapshot), _) => State::Ready(Arc::new(Loaded { snapshot: *snapshot, at: Timestamp::now() })),
         };
-        let has_error = findings.iter().any(Finding::is_error) || matches!(state, State::Invalid(_));
+        self.report(subject, Vec::new());
+        let has_error = matches!(state, State::Invalid(_)) || findings(&state).iter().any(Finding::is_error);
+        if has_error {
+            self.failing.insert(subject)
+        } else {
+            self.failing.remove(&subject)
+        };
+        if current.as_deref().is_some_and(|current| is_same(current, &state)) {
+            return None;
+        }
         if has_error {
             self.status.failed_once();
-            self.failing.insert(subject);
-        } else {
-            self.failing.remove(&subject);
         }
-        log(&id, current.as_deref(), &state, &findings);
+        log(&id, current.as_deref(), &state);
         Some((id, state))
+    }
+
+    /// For what a load cannot say in a snapshot of its own.
+    fn keep_last_good(&mut self, subject: Subject, id: &Id, findings: &[Finding]) {
+        self.status.failed_once();
+        self.failing.insert(subject);
+        let problem =
+            |finding: &Finding| format!("workspace `{id}`: {}; its last good revision stays", finding.message);
+        self.report(subject, findings.iter().map(problem).collect());
     }
 
     fn gone(&mut self, subject: Subject, error: ReadError) -> Option<(Id, State)> {
@@ -102,7 +105,7 @@ impl Reload {
             return None;
         }
         if known {
-            self.tell(subject, format!("workspace `{id}`: its folder {error}; the last good revision stays"));
+            self.keep_last_good(subject, &id, &[folder_unreadable(error)]);
             return None;
         }
         tracing::error!(workspace = %id, path = %path.display(), "the workspace's folder {error}");
@@ -140,7 +143,9 @@ impl Reload {
             })
             .map(|(subject, _)| *subject)
             .collect();
-        missing.into_iter().for_each(|subject| self.mark(subject));
+        for subject in missing {
+            self.mark(subject);
+        }
         self.report(subject, problems);
     }
 
@@ -169,7 +174,9 @@ impl Reload {
     fn mark_where(&mut self, is_meant: impl Fn(&What) -> bool) {
         let meant: Vec<_> =
             self.items.iter().filter(|(_, item)| is_meant(&item.what)).map(|(subject, _)| *subject).collect();
-        meant.into_iter().for_each(|subject| self.mark(subject));
+        for subject in meant {
+            self.mark(subject);
+        }
     }
 
     fn hand_over(&mut self, subject: Subject, contents: super::Contents) {
@@ -199,10 +206,15 @@ impl Reload {
 
     /// Replaces what there is to say about a subject; what is new is logged.
     pub(super) fn report(&mut self, subject: Subject, problems: Vec<String>) {
-        let old = self.problems.insert(subject, problems).unwrap_or_default();
-        for problem in self.problems[&subject].iter().filter(|problem| !old.contains(problem)) {
+        let old = self.problems.remove(&subject).unwrap_or_default();
+        if old == problems {
+            self.problems.extend((!old.is_empty()).then_some((subject, old)));
+            return;
+        }
+        for problem in problems.iter().filter(|problem| !old.contains(problem)) {
             tracing::warn!("{problem}");
         }
+        self.problems.insert(subject, problems);
         self.tell_problems();
     }
 
@@ -213,31 +225,40 @@ impl Reload {
         self.status.set_problems(watching.chain(self.problems.values().flatten().cloned()).collect());
     }
 
-    fn tell(&mut self, subject: Subject, problem: String) {
-        self.report(subject, vec![problem]);
-    }
-
     fn take_census(&self) {
         let served = self.ids.len();
         self.status.set_census(served, self.polled.len(), self.failing.len());
     }
 }
 
-/// One line a revision, and one a finding that was not there before.
-fn log(id: &Id, before: Option<&State>, now: &State, findings: &[Finding]) {
-    let (old, changed) = match (before, now) {
-        (Some(State::Ready(old)), State::Ready(new)) => {
-            (old.snapshot.findings.as_slice(), changed_paths(&old.snapshot, &new.snapshot))
-        }
-        (Some(State::Invalid(old)), _) => (&**old, Vec::new()),
-        _ => (&[][..], Vec::new()),
-    };
-    if let State::Ready(new) = now {
-        let revision = &new.snapshot.revision;
-        tracing::info!(workspace = %id, %revision, changed = ?changed, "workspace loaded");
+fn findings(state: &State) -> &[Finding] {
+    match state {
+        State::Ready(loaded) => &loaded.snapshot.findings,
+        State::Invalid(findings) => findings,
+        State::Gone => &[],
     }
-    let old: BTreeSet<&Finding> = old.iter().collect();
-    for finding in findings.iter().filter(|finding| !old.contains(finding)) {
+}
+
+/// Whether nobody could tell one from the other.
+fn is_same(old: &State, new: &State) -> bool {
+    let revision = |state: &State| match state {
+        State::Ready(loaded) => Some(loaded.snapshot.revision.clone()),
+        State::Invalid(_) | State::Gone => None,
+    };
+    revision(old) == revision(new) && findings(old) == findings(new)
+}
+
+/// One line a revision, and one a finding that was not there before.
+fn log(id: &Id, before: Option<&State>, now: &State) {
+    if let State::Ready(new) = now {
+        let changed = match before {
+            Some(State::Ready(old)) => changed_paths(&old.snapshot, &new.snapshot),
+            _ => Vec::new(),
+        };
+        tracing::info!(workspace = %id, revision = %new.snapshot.revision, ?changed, "workspace loaded");
+    }
+    let old: BTreeSet<&Finding> = before.into_iter().flat_map(findings).collect();
+    for finding in findings(now).iter().filter(|finding| !old.contains(finding)) {
         let Finding { severity, code, place, message } = finding;
         let code = code.as_str();
         match severity {

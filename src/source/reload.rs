@@ -22,7 +22,7 @@ use super::{
     feed::{Change, Feed, Hint, WatchError},
     subject::{Item, Payload, Reading, Sources},
     sweep::Sweep,
-    trace::Trace,
+    trace::{Lost, Trace},
     watches::{Subject, Watches},
 };
 use crate::{config::WatchMode, id::Id, profile::ProfileSet, settings::Settings, store::Store};
@@ -95,13 +95,14 @@ impl Pending {
     }
 
     /// When all of what looks lost will have looked so for long enough, if that is still to come.
-    fn doubt(&mut self, lost: &[(&Path, Option<Duration>)], now: Instant, believed_after: Duration) -> Option<Instant> {
+    fn doubt(&mut self, lost: &[(&Path, Lost)], now: Instant, believed_after: Duration) -> Option<Instant> {
         self.doubted.retain(|path, _| lost.iter().any(|(lost, _)| lost == path));
-        for (path, age) in lost {
-            let since = age.and_then(|age| now.checked_sub(age)).unwrap_or(now);
-            let first = self.doubted.entry(path.to_path_buf()).or_insert(since);
-            // The disk knows better since when a file is empty than the first look at it.
-            *first = if age.is_some() { since } else { *first };
+        for (path, lost) in lost {
+            let first_look = self.doubted.entry(path.to_path_buf()).or_insert(now);
+            // The disk knows better since when a file is empty.
+            if let Lost::Empty(age) = lost {
+                *first_look = now.checked_sub(*age).unwrap_or(now);
+            }
         }
         self.doubted.values().map(|since| *since + believed_after).filter(|due| *due > now).max()
     }
@@ -174,7 +175,9 @@ impl Reload {
                         moved.insert(subject);
                     }
                 }
-                moved.into_iter().for_each(|subject| self.mark(subject));
+                for subject in moved {
+                    self.mark(subject);
+                }
             }
             Message::Hint(Hint::Lost) => {
                 self.status.rescanned();
@@ -200,7 +203,9 @@ impl Reload {
 
     pub(super) fn mark_all(&mut self) {
         let all: Vec<_> = self.items.keys().copied().collect();
-        all.into_iter().for_each(|subject| self.mark(subject));
+        for subject in all {
+            self.mark(subject);
+        }
     }
 
     /// Begins to follow something; it is loaded at the next turn.
@@ -283,8 +288,8 @@ impl Reload {
         let (item, pending) = (self.items.get(&subject)?, self.pending.get_mut(&subject)?);
         let is_gone = matches!(payload, Payload::Gone(_));
         let served = item.workspace_id().is_some_and(|id| self.store.get(id.as_str()).is_some());
-        let lost: Vec<(&Path, Option<Duration>)> =
-            if is_gone && served { vec![(Path::new("/"), None)] } else { item.trace.lost_in(&trace).collect() };
+        let lost: Vec<(&Path, Lost)> =
+            if is_gone && served { vec![(Path::new("/"), Lost::Gone)] } else { item.trace.lost_in(&trace).collect() };
         let believed_after = if is_gone { GONE } else { DOUBT };
         if let Some(due) = pending.doubt(&lost, now, believed_after) {
             pending.due = due;
@@ -308,7 +313,7 @@ impl Reload {
         let waited = now.duration_since(pending.since);
         let rest = RESTLESS.iter().find(|(after, _)| waited >= *after).map_or(REST, |(_, rest)| *rest);
         if age < rest {
-            pending.due = now + (rest - age);
+            pending.due = now + rest.saturating_sub(age);
         }
         age >= rest
     }
@@ -331,9 +336,9 @@ impl Reload {
             (WatchMode::Events, _) => false,
         };
         if polls {
-            _ = self.polled.insert(subject)
+            self.polled.insert(subject);
         } else {
-            _ = self.polled.remove(&subject)
+            self.polled.remove(&subject);
         }
         let before = self.unwatched.get(&subject).copied();
         if watched.err() != before {

@@ -1,6 +1,7 @@
 //! What is followed, and reading it from the disk.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -83,8 +84,9 @@ impl Item {
     /// Whether it lies on a file system that sends no events.
     pub(super) fn on_silent_file_system(&self) -> bool {
         let path = match &self.what {
-            What::Root(path) | What::Workspace { path, .. } => Some(path.as_path()),
-            What::Files(FileSet::Folder { path, .. }, _) => Some(path.as_path()),
+            What::Root(path) | What::Workspace { path, .. } | What::Files(FileSet::Folder { path, .. }, _) => {
+                Some(path.as_path())
+            }
             What::Files(FileSet::Paths(paths), _) => paths.first().and_then(|path| path.parent()),
         };
         path.is_some_and(super::mounts::is_silent)
@@ -127,14 +129,22 @@ fn read_workspace(id: &Id, path: &Path, sources: &Sources<'_>) -> Reading {
     let shared = open_shared(sources.options);
     let shared_skills: Vec<(&str, &dyn Tree)> =
         shared.iter().map(|(path, tree)| (path.as_str(), tree as &dyn Tree)).collect();
-    let result = workspace::load(&Load {
-        id,
-        root: &path.to_string_lossy(),
-        tree: &tree,
-        shared_skills: &shared_skills,
-        profiles: Arc::clone(sources.profiles),
-        settings: Arc::clone(sources.settings),
-        previous,
+    let load = || {
+        workspace::load(&Load {
+            id,
+            root: &path.to_string_lossy(),
+            tree: &tree,
+            shared_skills: &shared_skills,
+            profiles: Arc::clone(sources.profiles),
+            settings: Arc::clone(sources.settings),
+            previous,
+        })
+    };
+    // A fault of ours that one workspace brings out must not end reloading for all. Nothing outlives the load but
+    // what the trees have recorded, which is complete after each step.
+    let result = catch_unwind(AssertUnwindSafe(load)).unwrap_or_else(|_| {
+        let message = "loading this workspace failed inside the service";
+        Err(vec![Finding::new(Code::LoadFailed, Place::Unplaced, message)])
     });
     let traces = std::iter::once(tree.into_trace()).chain(shared.into_iter().map(|(_, tree)| tree.into_trace()));
     Reading { trace: Trace::join(traces), payload: Payload::Workspace(result.map(Box::new)) }

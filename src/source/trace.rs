@@ -55,6 +55,15 @@ pub(super) enum Seen {
     File(Sig),
 }
 
+/// How a file has lost its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lost {
+    /// It is not there, and nothing tells since when.
+    Gone,
+    /// It has been empty for so long.
+    Empty(Duration),
+}
+
 /// A file's signature: if it is the same, so are the bytes, once the file has rested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sig {
@@ -128,10 +137,9 @@ impl Trace {
         })
     }
 
-    /// The files with content here that have become empty or are gone in `next`, and for how long as far as the disk
-    /// tells: what a save in the middle looks like. That the next load had no reason to read a file is no such case,
+    /// The files with content here that have become empty or are gone in `next`: what a save in the middle looks like. That the next load had no reason to read a file is no such case,
     /// nor is a folder that is gone or another one now: no editor does that.
-    pub(super) fn lost_in<'a>(&'a self, next: &'a Self) -> impl Iterator<Item = (&'a Path, Option<Duration>)> {
+    pub(super) fn lost_in<'a>(&'a self, next: &'a Self) -> impl Iterator<Item = (&'a Path, Lost)> {
         let same = self.root == next.root;
         self.probes.iter().filter(move |_| same).filter_map(move |(path, probe)| {
             let had_content = matches!(probe.seen, Seen::File(sig) if sig.size > 0) && !probe.swapped && !probe.home;
@@ -140,16 +148,16 @@ impl Trace {
         })
     }
 
-    /// Absent where the file has content, or had no reason to be read; else for how long it has none, if known.
-    fn lacks_content(&self, path: &Path, linked: bool) -> Option<Option<Duration>> {
-        let emptied = |sig: Sig| (sig.size == 0).then(|| age(Some(sig.ctime)));
+    /// Absent where the file has content, or had no reason to be read.
+    fn lacks_content(&self, path: &Path, linked: bool) -> Option<Lost> {
+        let emptied = |sig: Sig| (sig.size == 0).then(|| age(Some(sig.ctime)).map_or(Lost::Gone, Lost::Empty));
         match self.get(path).map(|probe| probe.seen) {
-            Some(Seen::Absent) => Some(None),
+            Some(Seen::Absent) => Some(Lost::Gone),
             Some(Seen::File(sig)) => emptied(sig),
             Some(_) => None,
             None if linked => None,
             None => fs::symlink_metadata(path)
-                .map_or(Some(None), |meta| if meta.is_file() { emptied(Sig::of(&meta)) } else { None }),
+                .map_or(Some(Lost::Gone), |meta| if meta.is_file() { emptied(Sig::of(&meta)) } else { None }),
         }
     }
 

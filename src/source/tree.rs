@@ -85,7 +85,7 @@ impl RealTree {
             Kind::Folder => Dir::open_ambient_dir(&found.path, ambient_authority())
                 .map(|dir| (found.path, dir))
                 .map_err(|error| read_error(&error)),
-            kind => Err(not_a_folder(kind)),
+            kind => Err(not_a_folder(&kind)),
         });
         let (root, dir) = match opened {
             Ok(opened) => opened,
@@ -177,7 +177,7 @@ impl Tree for RealTree {
 
     fn list(&self, path: &str) -> Result<Vec<Entry>, ReadError> {
         let found = self.find(path)?;
-        let Kind::Folder = found.kind else { return Err(not_a_folder(found.kind)) };
+        let Kind::Folder = found.kind else { return Err(not_a_folder(&found.kind)) };
         let listed = self.list_found(&found).map_err(|error| read_error(&error))?;
         let mut entries: Vec<Entry> = listed
             .into_iter()
@@ -323,9 +323,9 @@ fn names(path: &Path) -> Vec<OsString> {
         .collect()
 }
 
-fn not_a_folder(kind: Kind) -> ReadError {
+fn not_a_folder(kind: &Kind) -> ReadError {
     match kind {
-        Kind::Failed(error) => error,
+        Kind::Failed(error) => *error,
         Kind::File => ReadError::WrongKind("a file"),
         Kind::Other(what) => ReadError::WrongKind(what),
         Kind::Absent | Kind::Link(_) | Kind::Folder => ReadError::Missing,

@@ -120,9 +120,9 @@ impl Watches {
     fn release(&mut self, folder: &Path, subject: Subject, home_only: bool) {
         let Some(watch) = self.folders.get_mut(folder) else { return };
         if home_only {
-            watch.homes -= 1
+            watch.homes -= 1;
         } else {
-            _ = watch.subjects.remove(&subject)
+            watch.subjects.remove(&subject);
         }
         if watch.homes == 0 && watch.subjects.is_empty() {
             let was_watched = watch.watched.is_some();

@@ -186,7 +186,7 @@ fn watches_are_on_folders_and_are_released() {
     let count = service.source.status().watches();
     let root_path = fs::canonicalize(root.path()).unwrap();
     let watched = feed.watched.lock().unwrap().clone();
-    assert_eq!(count as usize, watched.len());
+    assert_eq!(count, watched.len() as u64);
     assert!(watched.iter().all(|path| path.is_dir()) && !watched.contains(&root_path.join("ws-0/node_modules")));
     assert!(watched.len() <= 2 + 4 * 3, "{watched:?}");
 

@@ -1,5 +1,7 @@
 //! Hot reload: never stale, never mixed, never half.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
 mod faults;
 mod files;
 mod last_good;

@@ -1,6 +1,6 @@
 //! Workspaces that come, go, move, and are not what they should be.
 
-use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
+use std::{fs, os::unix::fs::symlink, path::Path};
 
 use promptd::{finding::Code, id::Id, source::Options, store::State};
 use tokio::time::timeout;

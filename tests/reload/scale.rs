@@ -57,7 +57,7 @@ pub fn measure(folder: &Path, workspaces: usize, bar: &dyn Fn(usize) -> Progress
         idling.inc(1);
     }
     idling.finish_and_clear();
-    let idle_cpu = (cpu_time() - cpu).as_secs_f64() / idled.elapsed().as_secs_f64() * 100.0;
+    let idle_cpu = cpu_time().saturating_sub(cpu).as_secs_f64() / idled.elapsed().as_secs_f64() * 100.0;
 
     let mut lags: Vec<Duration> = (0..SAVES)
         .map(|i| {

@@ -110,7 +110,7 @@ impl Site {
         let v = self.version;
         let text = if file.ends_with("SKILL.md") {
             skill_text(file.split('/').nth(1).unwrap(), v)
-        } else if file.ends_with(".yaml") {
+        } else if file == "workspace.yaml" {
             format!("agent:\n  name: {} {v}\n", self.id)
         } else {
             format!("{file}, version {v}\n\n{}\nEnd of version {v}.\n", "Whole. ".repeat(v as usize % 400))

@@ -132,7 +132,9 @@ pub fn run(folder: &Path, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Report {
                 scope.spawn(move || write(&mut share, store, left, &mut random, report, progress))
             })
             .collect();
-        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        for writer in writers {
+            writer.join().unwrap();
+        }
         done.store(true, Relaxed);
         let (reads, mixed, half) = reader.join().unwrap();
         let mut report = report.lock().unwrap();

@@ -2,6 +2,7 @@
 
 use std::{panic::resume_unwind, sync::Arc, time::Instant};
 
+use prost::Message as _;
 use tonic::{Request, Response, Status};
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{
     profile,
-    prompt::{self, Prompt, TokenCounts},
+    prompt::{self, Prompt},
     proto,
     render::{self, RenderFormat},
     reply::{ReplyContract, parse},
@@ -25,12 +26,15 @@ use crate::{
     workspace::{Lock, Snapshot},
 };
 
+/// The largest request, in bytes, whose tokens are counted where the call runs. Counting a larger one takes long enough
+/// for other calls to wait behind it, so it moves to a thread of its own.
+const MAX_COUNTED_IN_PLACE: usize = 8 << 10;
+
 /// Answers from the backend.
 #[derive(Clone)]
 pub(super) struct PromptService {
     backend: Backend,
     live: Arc<Live>,
-    counts: Arc<TokenCounts>,
 }
 
 #[tonic::async_trait]
@@ -40,11 +44,12 @@ impl prompt_service_server::PromptService for PromptService {
         request: Request<proto::AssemblePromptRequest>,
     ) -> Result<Response<Encoded>, Status> {
         let caller = super::caller(&request);
-        let ask = Ask::check(request.into_inner(), &caller, &self.live.request.load(), (self.backend.clock)())?;
-        if ask.encoding.is_none() {
+        let raw = request.into_inner();
+        let counts_much = !raw.token_encoding.is_empty() && raw.encoded_len() > MAX_COUNTED_IN_PLACE;
+        let ask = Ask::check(raw, &caller, &self.live.request.load(), (self.backend.clock)())?;
+        if !counts_much {
             return Ok(Response::new(self.assemble(&ask)?));
         }
-        // Counting tokens of much new text takes long enough for other calls to wait behind it.
         let service = self.clone();
         let counting = tokio::task::spawn_blocking(move || service.assemble(&ask));
         let answer = counting.await.unwrap_or_else(|panicked| resume_unwind(panicked.into_panic()));
@@ -64,7 +69,7 @@ impl prompt_service_server::PromptService for PromptService {
 
 impl PromptService {
     pub(super) fn new(backend: Backend, live: Arc<Live>) -> Self {
-        Self { backend, live, counts: Arc::default() }
+        Self { backend, live }
     }
 
     fn assemble(&self, ask: &Ask) -> Result<Encoded, Error> {
@@ -81,7 +86,7 @@ impl PromptService {
             nothing_lost(&prompt)?;
         }
         if let Some(encoding) = ask.encoding {
-            self.counts.fill(&mut prompt, encoding);
+            prompt::count_tokens(&mut prompt, snapshot, profile, encoding);
         }
         let rendered = format(ask.format).map(|format| render::render(&prompt, format));
         let answer = wire::Answer {

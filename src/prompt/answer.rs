@@ -73,6 +73,8 @@ pub struct Section {
     pub included: Size,
     /// How often it changes.
     pub stability: Stability,
+    /// Its number among the pieces that the revision shares; `None`: the turn made it.
+    pub shared: Option<u32>,
 }
 
 /// The file that a section was made from.

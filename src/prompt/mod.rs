@@ -26,7 +26,7 @@ pub use error::TurnError;
 pub use inputs::check as check_inputs;
 pub use labels::RUNTIME_LABELS;
 pub use prepared::Prepared;
-pub use token_counts::TokenCounts;
+pub use token_counts::count_tokens;
 pub use turn::{
     Agent, Channel, Conversation, ResponseFormat, Role, Segment, Snippet, Spoken, Stage, ToolCall, Turn, User,
 };

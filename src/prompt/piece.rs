@@ -77,7 +77,8 @@ fn report(
     original: Size,
     included: Size,
 ) -> Section {
-    Section { id: id.into(), outcome, reason: reason.into(), place: None, source: None, original, included, stability }
+    let (id, reason) = (id.into(), reason.into());
+    Section { id, outcome, reason, place: None, source: None, original, included, stability, shared: None }
 }
 
 impl From<Piece> for Rendered {

@@ -13,6 +13,7 @@ use super::{
     piece::Rendered,
     scope::TurnScope,
     section,
+    token_counts::SharedCounts,
 };
 use crate::{
     finding::Finding,
@@ -34,6 +35,8 @@ pub struct PreparedProfile {
     pub sections: Vec<Vec<Rendered>>,
     /// By part; `None`: the conversation.
     pub messages: Vec<Option<PreparedMessage>>,
+    /// The token counts of all pieces.
+    pub(super) tokens: SharedCounts,
 }
 
 /// A message that no turn changes, as long as it sets none of what the message depends on.
@@ -72,14 +75,19 @@ fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
     let mut sections = Vec::new();
     let mut messages = Vec::new();
     let mut index = 0;
+    let mut pieces = 0;
     for part in &profile.parts {
         let Part::Message(spec) = part else {
             sections.push(Vec::new());
             messages.push(None);
             continue;
         };
-        let rendered: Vec<Rendered> =
+        let mut rendered: Vec<Rendered> =
             spec.sections.iter().map(|section| section::render(section, &scope, &mut budgets)).collect();
+        for piece in rendered.iter_mut().flat_map(|rendered| &mut rendered.pieces) {
+            piece.report.shared = Some(pieces);
+            pieces += 1;
+        }
         let Draft { content, sections: reports, size, stability, digest } =
             build(spec, rendered.iter().map(|rendered| rendered.pieces.as_slice()), index);
         let findings = rendered.iter().flat_map(|rendered| rendered.findings.iter().cloned()).collect();
@@ -87,5 +95,5 @@ fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
         index += u32::from(!messages.last().is_some_and(|m| m.as_ref().is_some_and(|m| m.content.is_empty())));
         sections.push(rendered);
     }
-    PreparedProfile { inputs, sections, messages }
+    PreparedProfile { inputs, sections, messages, tokens: SharedCounts::default() }
 }

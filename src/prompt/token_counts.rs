@@ -1,97 +1,120 @@
 //! Token counts of a prompt, for callers that ask for them.
+//!
+//! Counting costs a hundred times what assembling does, so what a revision shares is counted once. A message's count
+//! is exact all the same: it is the sum over its sections, each with the separator after it. In these encodings
+//! nothing but white space or a slash joins a line's end into one token, so that a text may be counted in parts that
+//! begin there. Where a separator ends no line, the message is counted whole.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
+use std::{iter, ops::Range, sync::OnceLock};
+
+use super::{Message, Outcome, Prompt, Section, piece::Rendered};
+use crate::{
+    profile::{Part, Profile},
+    tokens::Encoding,
+    workspace::Snapshot,
 };
 
-use sha2::{Digest as _, Sha256};
-
-use super::{Message, Outcome, Prompt, Section};
-use crate::tokens::Encoding;
-
-/// The most counts that are remembered of each of two generations: about 5 MB in all.
-const MAX_REMEMBERED: usize = 32_768;
-
-/// Counts of texts seen before, by their hash, since counting costs a hundred times what hashing does. Ephemeral texts
-/// are never remembered.
-#[derive(Debug, Default)]
-pub struct TokenCounts(Mutex<Remembered>);
-
-/// What was asked for lately stays: a count that is used moves to `young`, and when that is full it becomes `old`.
-#[derive(Debug, Default)]
-struct Remembered {
-    young: HashMap<Key, u64>,
-    old: HashMap<Key, u64>,
+/// Fills in every count of the prompt: of its messages, of the sections that were included whole or in part, and in
+/// all. What was kept out of a prompt is not counted.
+pub fn count_tokens(prompt: &mut Prompt<'_>, snapshot: &Snapshot, profile: &Profile, encoding: Encoding) {
+    let prepared = snapshot.prepared.get(snapshot, profile);
+    let counter = Counter { encoding, shared: prepared.map_or(&[], |p| p.tokens.get(encoding, profile, &p.sections)) };
+    let mut total = 0;
+    let mut counts = vec![0; prompt.sections.len()];
+    for (index, message) in (0_u32..).zip(&mut prompt.messages) {
+        let placed = prompt.sections.iter().enumerate().filter_map(|(at, section)| {
+            let (message, range) = section.place.as_ref()?;
+            (*message == index).then(|| (at, section.shared, range.start as usize..range.end as usize))
+        });
+        let count = counter.message(message, &placed.collect::<Vec<_>>(), &mut counts);
+        message.size.tokens = Some(count);
+        total += count;
+    }
+    prompt.size.tokens = Some(total);
+    for (section, count) in prompt.sections.iter_mut().zip(counts) {
+        fill(section.to_mut(), count);
+    }
 }
 
-type Key = (Encoding, [u8; 32]);
+fn fill(section: &mut Section, count: u64) {
+    section.included.tokens = Some(count);
+    section.original.tokens = match section.outcome {
+        Outcome::Included => Some(count),
+        Outcome::Omitted if section.original.bytes == 0 => Some(0),
+        Outcome::Omitted | Outcome::Truncated | Outcome::Dropped => None,
+    };
+}
 
-impl TokenCounts {
-    /// Fills in every count of the prompt: of its messages, of the sections that were included whole or in part, and
-    /// in all. What was kept out of a prompt is not counted.
-    pub fn fill(&self, prompt: &mut Prompt<'_>, encoding: Encoding) {
-        let mut total = 0;
-        for message in &mut prompt.messages {
-            let count = self.count(encoding, &message.content, message.ephemeral);
-            message.size.tokens = Some(count);
-            total += count;
-        }
-        prompt.size.tokens = Some(total);
-        for section in &mut prompt.sections {
-            let count = self.section(encoding, section, &prompt.messages);
-            let section = section.to_mut();
-            section.included.tokens = Some(count);
-            section.original.tokens = match section.outcome {
-                Outcome::Included => Some(count),
-                Outcome::Omitted if section.original.bytes == 0 => Some(0),
-                Outcome::Omitted | Outcome::Truncated | Outcome::Dropped => None,
+/// A section in a message: its place in the prompt's list, its number among the shared pieces, its bytes.
+type Placed = (usize, Option<u32>, Range<usize>);
+
+struct Counter<'s> {
+    encoding: Encoding,
+    shared: &'s [Counts],
+}
+
+impl Counter<'_> {
+    /// A message's count; those of its sections go to their places in `counts`.
+    fn message(&self, message: &Message<'_>, sections: &[Placed], counts: &mut [u64]) -> u64 {
+        let content = &*message.content;
+        let followers = sections.iter().skip(1).map(|(.., next)| Some(next.start)).chain(iter::once(None));
+        let mut sum = Some(0);
+        for ((at, shared, range), next) in sections.iter().zip(followers) {
+            let known = shared.and_then(|shared| self.shared.get(shared as usize));
+            let alone = known.map_or_else(|| self.encoding.count(&content[range.clone()]), |known| known.alone);
+            counts[*at] = alone;
+            let with_separator = match next {
+                None => Some(alone),
+                Some(next) if begins_a_part(content, next) => Some(match known {
+                    Some(known) if known.separator == content[range.end..next] => known.followed,
+                    _ => self.encoding.count(&content[range.start..next]),
+                }),
+                Some(_) => None,
             };
+            sum = sum.zip(with_separator).map(|(sum, count)| sum + count);
         }
-    }
-
-    fn section(&self, encoding: Encoding, section: &Section, messages: &[Message<'_>]) -> u64 {
-        let Some((index, range)) = &section.place else { return 0 };
-        let Some(message) = messages.get(*index as usize) else { return 0 };
-        let text = message.content.get(range.start as usize..range.end as usize).unwrap_or_default();
-        match message.size.tokens {
-            Some(tokens) if text.len() == message.content.len() => tokens,
-            _ => self.count(encoding, text, message.ephemeral),
+        match sum {
+            Some(sum) if !sections.is_empty() => sum,
+            _ => self.encoding.count(content),
         }
-    }
-
-    fn count(&self, encoding: Encoding, text: &str, ephemeral: bool) -> u64 {
-        if text.is_empty() {
-            return 0;
-        }
-        if ephemeral {
-            return encoding.count(text);
-        }
-        let key = (encoding, Sha256::digest(text).into());
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key);
-        known.unwrap_or_else(|| {
-            let count = encoding.count(text);
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).put(key, count);
-            count
-        })
     }
 }
 
-impl Remembered {
-    fn get(&mut self, key: &Key) -> Option<u64> {
-        if let Some(count) = self.young.get(key) {
-            return Some(*count);
-        }
-        let count = self.old.remove(key)?;
-        self.put(*key, count);
-        Some(count)
-    }
+/// Whether a text may be counted up to `at` and from there on.
+fn begins_a_part(text: &str, at: usize) -> bool {
+    text[..at].ends_with('\n') && text[at..].starts_with(|next: char| !next.is_whitespace() && next != '/')
+}
 
-    fn put(&mut self, key: Key, count: u64) {
-        if self.young.len() >= MAX_REMEMBERED {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(key, count);
+/// The counts of what a revision shares, filled when first asked for.
+#[derive(Debug, Default)]
+pub(super) struct SharedCounts([OnceLock<Box<[Counts]>>; Encoding::ALL.len()]);
+
+/// The counts of one piece.
+#[derive(Debug)]
+struct Counts {
+    alone: u64,
+    separator: String,
+    followed: u64,
+}
+
+impl SharedCounts {
+    fn get(&self, encoding: Encoding, profile: &Profile, sections: &[Vec<Rendered>]) -> &[Counts] {
+        let count = |text: &str, separator: &str| Counts {
+            alone: encoding.count(text),
+            separator: separator.to_owned(),
+            followed: encoding.count(&[text, separator].concat()),
+        };
+        let all = || {
+            let parts = profile.parts.iter().zip(sections).filter_map(|(part, rendered)| match part {
+                Part::Message(spec) => Some((spec, rendered)),
+                Part::Conversation(_) => None,
+            });
+            let pieces = parts.flat_map(|(spec, rendered)| {
+                rendered.iter().flat_map(|rendered| &rendered.pieces).map(|piece| count(&piece.text, &spec.separator))
+            });
+            pieces.collect()
+        };
+        self.0[encoding as usize].get_or_init(all)
     }
 }
 
@@ -100,26 +123,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_remembers_what_it_counted_and_no_ephemeral_text() {
-        let counts = TokenCounts::default();
-        let first = counts.count(Encoding::O200kBase, "Hello there, harbour.", false);
-        assert_eq!(first, Encoding::O200kBase.count("Hello there, harbour."));
-        assert_eq!(counts.count(Encoding::O200kBase, "Hello there, harbour.", false), first);
-        counts.count(Encoding::O200kBase, "Only for this turn.", true);
-        assert_eq!(counts.0.lock().unwrap().young.len(), 1);
+    fn parts_that_begin_a_line_add_up() {
+        let parts = [
+            "You are.",
+            "## Persona\n\nWarm, 3 times! ",
+            "界面。\n\n",
+            "- x:\t7",
+            "don't",
+            "...",
+            "\"q\" ünïcode 👨‍👩‍👧‍👦",
+            "1234567",
+        ];
+        for encoding in Encoding::ALL {
+            for first in parts {
+                for second in parts {
+                    let text = format!("{first}\n\n{second}");
+                    let at = first.len() + 2;
+                    assert!(begins_a_part(&text, at));
+                    let sum = encoding.count(&text[..at]) + encoding.count(&text[at..]);
+                    assert_eq!(sum, encoding.count(&text), "{text:?}");
+                }
+            }
+        }
     }
 
     #[test]
-    fn it_never_grows_beyond_two_generations() {
-        let mut remembered = Remembered::default();
-        for number in 0..(3 * MAX_REMEMBERED as u64) {
-            let mut hash = [0; 32];
-            hash[..8].copy_from_slice(&number.to_le_bytes());
-            remembered.put((Encoding::O200kBase, hash), number);
+    fn other_boundaries_are_not_taken_for_parts() {
+        for (text, at) in [("a b", 2), ("a\n\n b", 3), ("a.\n\n/b", 4), ("a\n\n", 3)] {
+            assert!(!begins_a_part(text, at), "{text:?}");
         }
-        assert!(remembered.young.len() <= MAX_REMEMBERED && remembered.old.len() <= MAX_REMEMBERED);
-        let mut newest = [0; 32];
-        newest[..8].copy_from_slice(&(3 * MAX_REMEMBERED as u64 - 1).to_le_bytes());
-        assert!(remembered.get(&(Encoding::O200kBase, newest)).is_some());
     }
 }

@@ -240,6 +240,7 @@ mod tests {
                 original: size,
                 included: Size::default(),
                 stability: Stability::Session,
+                shared: None,
             })
         };
         let source = Source { path: "AGENTS.md".into(), sha256: "ab".into() };

@@ -135,6 +135,7 @@ fn report(outcome: Outcome, reason: impl Into<Cow<'static, str>>) -> Section {
         original: Size::default(),
         included: Size::default(),
         stability: Stability::Volatile,
+        shared: None,
     }
 }
 

@@ -54,6 +54,8 @@ pub(super) enum Error {
     Locked(String),
     /// The deadline passed.
     DeadlineExceeded,
+    /// An error of a library below, which came without details.
+    Foreign(Code, String),
     /// The server has no such method or feature.
     Unimplemented(String),
     /// A fault of the server's own.
@@ -90,6 +92,7 @@ impl Error {
             Self::DeadlineExceeded => Code::DeadlineExceeded,
             Self::Unimplemented(_) => Code::Unimplemented,
             Self::Internal => Code::Internal,
+            Self::Foreign(code, _) => *code,
         }
     }
 
@@ -117,6 +120,7 @@ impl Error {
             Self::DeadlineExceeded => "DEADLINE_EXCEEDED".into(),
             Self::Unimplemented(_) => "UNIMPLEMENTED".into(),
             Self::Internal => "INTERNAL".into(),
+            Self::Foreign(code, _) => code_name(*code).into(),
         }
     }
 
@@ -153,7 +157,7 @@ impl Error {
             Self::Forbidden => "the token is not for this workspace".into(),
             Self::Locked(field) => format!("{field}: the workspace's operator has locked it; leave it out"),
             Self::DeadlineExceeded => "the deadline has passed".into(),
-            Self::Unimplemented(what) => what.clone(),
+            Self::Unimplemented(what) | Self::Foreign(_, what) => shown(what),
             Self::Internal => "the server failed; its log has more under the call's x-request-id".into(),
         }
     }
@@ -225,6 +229,29 @@ fn shown(text: &str) -> String {
     crate::text::inline::inline(text, TEXT_CHARS).text.into_owned()
 }
 
+/// The code as gRPC writes it.
+pub(super) fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}
+
 impl From<Error> for Status {
     fn from(error: Error) -> Self {
         Self::with_error_details(error.code(), error.message(), error.details())
@@ -270,6 +297,7 @@ mod tests {
             Error::DeadlineExceeded,
             Error::Unimplemented("no".into()),
             Error::Internal,
+            Error::Foreign(Code::NotFound, "no symbol".into()),
         ]
     }
 

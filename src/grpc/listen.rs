@@ -1,6 +1,7 @@
 //! Accepting connections: bounded, without delay, with TLS where it is configured.
 
 use std::{
+    future::Future as _,
     io,
     pin::Pin,
     sync::Arc,
@@ -12,6 +13,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::mpsc,
+    time::Sleep,
 };
 use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::ReceiverStream;
@@ -27,10 +29,30 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait where the system cannot give another connection, for lack of descriptors for instance.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long a client may take to say that it speaks HTTP. Whoever connects and says nothing would keep a place for
+/// ever: keepalive asks only those who speak.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
+/// The bytes of HTTP/2's greeting; a request of HTTP/1.1 has more.
+const GREETING_BYTES: usize = 24;
+
 /// A connection, and its place among those that the server holds.
 pub(super) struct Connection {
     io: Io,
+    greeting: Option<Greeting>,
     _place: Place,
+}
+
+/// What is still awaited of a new client.
+struct Greeting {
+    bytes: usize,
+    timeout: Pin<Box<Sleep>>,
+}
+
+impl Connection {
+    fn new(io: Io, place: Place) -> Self {
+        let timeout = Box::pin(tokio::time::sleep(GREETING_TIMEOUT));
+        Self { io, greeting: Some(Greeting { bytes: GREETING_BYTES, timeout }), _place: place }
+    }
 }
 
 enum Io {
@@ -77,7 +99,7 @@ async fn accept(
         // Not fatal: the connection works without it, only slower.
         let _ = stream.set_nodelay(true);
         match &tls {
-            None => _ = sender.send(Ok(Connection { io: Io::Plain(stream), _place: place })).await,
+            None => _ = sender.send(Ok(Connection::new(Io::Plain(stream), place))).await,
             Some(tls) => _ = tokio::spawn(handshake(stream, tls.acceptor(), place, sender.clone())),
         }
     }
@@ -91,7 +113,7 @@ async fn handshake(
     sender: mpsc::Sender<io::Result<Connection>>,
 ) {
     match tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => _ = sender.send(Ok(Connection { io: Io::Tls(Box::new(stream)), _place: place })).await,
+        Ok(Ok(stream)) => _ = sender.send(Ok(Connection::new(Io::Tls(Box::new(stream)), place))).await,
         Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
         Err(_) => tracing::debug!("a TLS handshake took too long"),
     }
@@ -105,10 +127,20 @@ impl Connected for Connection {
 
 impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        match &mut self.io {
+        let before = buf.filled().len();
+        let read = match &mut self.io {
             Io::Plain(io) => Pin::new(io).poll_read(cx, buf),
             Io::Tls(io) => Pin::new(io).poll_read(cx, buf),
+        };
+        if let Some(greeting) = &mut self.greeting {
+            greeting.bytes = greeting.bytes.saturating_sub(buf.filled().len() - before);
+            if greeting.bytes == 0 {
+                self.greeting = None;
+            } else if greeting.timeout.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
         }
+        read
     }
 }
 
@@ -150,5 +182,27 @@ impl AsyncWrite for Connection {
             Io::Plain(io) => Pin::new(io).poll_shutdown(cx),
             Io::Tls(io) => Pin::new(io).poll_shutdown(cx),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+    use tokio_stream::StreamExt as _;
+
+    use super::*;
+    use crate::grpc::{Live, Options, Unobserved};
+
+    #[tokio::test(start_paused = true)]
+    async fn who_says_nothing_is_not_kept() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let places = Arc::clone(&Live::new(&Options::default()).connections);
+        let mut incoming = connections(listener, None, places, Arc::new(Unobserved));
+        let silent = TcpStream::connect(address).await.unwrap();
+        let mut connection = incoming.next().await.unwrap().unwrap();
+        let error = connection.read(&mut [0; 64]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        drop(silent);
     }
 }

@@ -14,6 +14,7 @@ use super::{
     error::Error,
     live::Live,
     reply,
+    skills::Sight,
 };
 use crate::{
     profile,
@@ -81,6 +82,10 @@ impl PromptService {
         let snapshot = &loaded.snapshot;
         let profile = chosen(snapshot, ask.profile.as_ref())?;
         let mut prompt = prompt::assemble(snapshot, profile, &ask.turn)?;
+        if let Some(wall) = &ask.turn.skill_wall {
+            let sight = Sight { wall: Some(wall), filter: None };
+            prompt.findings.retain(|finding| sight.sees_finding(snapshot, finding));
+        }
         self.backend.observer.assembled(&prompt, began.elapsed());
         if ask.strict {
             nothing_lost(&prompt)?;

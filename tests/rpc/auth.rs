@@ -8,7 +8,7 @@ use promptd::{
 use tonic::{Code, Request};
 use tonic_types::StatusExt as _;
 
-use crate::rig::{PATIENCE, Rig, Setup, ask, refused};
+use crate::rig::{PATIENCE, Rig, Setup, ask, harbor, refused};
 
 const ALL: &str = "operator-token-0001";
 const ONE: &str = "harbour-token-00002";
@@ -115,13 +115,18 @@ async fn lists_leave_out_what_a_token_may_not_see() {
 #[tokio::test]
 async fn the_wall_around_skills_holds_in_every_call() {
     let rig = start().await;
+    rig.publish("harbor", harbor().file("skills/broken/SKILL.md", "---\nname: broken\n---\n"));
+    let response = rig.prompts().await.assemble_prompt(by(ALL, ask())).await.unwrap().into_inner();
+    assert!(format!("{response:?}").contains("skills/broken/SKILL.md"));
     let response = rig.prompts().await.assemble_prompt(by(ONE, ask())).await.unwrap().into_inner();
     assert!(response.messages[0].content.contains("<name>git</name>"));
-    assert!(!response.messages[0].content.contains("xurl"));
+    let all = format!("{response:?}");
+    assert!(!all.contains("xurl") && !all.contains("broken"), "{all}");
 
     let mut client = rig.workspaces().await;
     let get = proto::GetWorkspaceRequest { workspace_id: "harbor".into() };
     let workspace = client.get_workspace(by(ONE, get)).await.unwrap().into_inner().workspace.unwrap();
+    assert!(!format!("{workspace:?}").contains("broken"), "{workspace:?}");
     assert_eq!((workspace.skills_shown, workspace.skills_hidden), (1, 0));
     let list = proto::ListSkillsRequest { workspace_id: "harbor".into(), ..Default::default() };
     let skills = client.list_skills(by(ONE, list)).await.unwrap().into_inner().skills;

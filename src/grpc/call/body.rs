@@ -11,7 +11,7 @@ use http::HeaderMap;
 use http_body::{Body as HttpBody, Frame};
 use tonic::{Code, Status, body::Body};
 
-use super::{caught, record::Record};
+use super::{caught, detailed, record::Record};
 use crate::grpc::{error::Error, live::Place};
 
 type End = Pin<Box<dyn Future<Output = Error> + Send>>;
@@ -19,13 +19,14 @@ type End = Pin<Box<dyn Future<Output = Error> + Send>>;
 /// A stream's body. It holds the stream's place among the open ones.
 pub(super) struct Guarded {
     inner: Body,
+    max_message_bytes: usize,
     end: End,
     open: Option<(Record, Place)>,
 }
 
 impl Guarded {
-    pub(super) fn new(inner: Body, end: End, record: Record, place: Place) -> Self {
-        Self { inner, end, open: Some((record, place)) }
+    pub(super) fn new(inner: Body, max_message_bytes: usize, end: End, record: Record, place: Place) -> Self {
+        Self { inner, max_message_bytes, end, open: Some((record, place)) }
     }
 
     fn close(&mut self, code: Code) {
@@ -34,8 +35,7 @@ impl Guarded {
         }
     }
 
-    fn close_with(&mut self, error: Error) -> Frame<Bytes> {
-        let status = Status::from(error);
+    fn close_with(&mut self, status: &Status) -> Frame<Bytes> {
         let mut trailers = HeaderMap::new();
         // It fails only where the status does not fit into headers, which `Error` sees to.
         let _ = status.add_header(&mut trailers);
@@ -55,11 +55,16 @@ impl HttpBody for Guarded {
         }
         match caught(|| Pin::new(&mut this.inner).poll_frame(cx)) {
             Poll::Ready(Ok(Some(Ok(frame)))) => {
-                if let Some(trailers) = frame.trailers_ref() {
-                    let status = Status::from_header_map(trailers);
-                    this.close(status.map_or(Code::Unknown, |status| status.code()));
-                }
-                return Poll::Ready(Some(Ok(frame)));
+                let Some(trailers) = frame.trailers_ref() else { return Poll::Ready(Some(Ok(frame))) };
+                return Poll::Ready(Some(Ok(match Status::from_header_map(trailers) {
+                    Some(status) if status.code() != Code::Ok => {
+                        this.close_with(&detailed(status, this.max_message_bytes))
+                    }
+                    status => {
+                        this.close(status.map_or(Code::Unknown, |status| status.code()));
+                        frame
+                    }
+                })));
             }
             Poll::Ready(Ok(ended)) => {
                 this.close(Code::Cancelled);
@@ -69,12 +74,12 @@ impl HttpBody for Guarded {
                 if let Some((record, _)) = &this.open {
                     record.panicked();
                 }
-                return Poll::Ready(Some(Ok(this.close_with(Error::Internal))));
+                return Poll::Ready(Some(Ok(this.close_with(&Error::Internal.into()))));
             }
             Poll::Pending => {}
         }
         // After the stream itself, so that what it had ready still goes out.
-        this.end.as_mut().poll(cx).map(|error| Some(Ok(this.close_with(error))))
+        this.end.as_mut().poll(cx).map(|error| Some(Ok(this.close_with(&error.into()))))
     }
 
     fn is_end_stream(&self) -> bool {

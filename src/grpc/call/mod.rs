@@ -181,14 +181,15 @@ where
         None => return refuse(Error::DeadlineExceeded, record),
     };
     if let Some(status) = Status::from_header_map(response.headers()).filter(|status| status.code() != Code::Ok) {
-        return refuse_with(detailed(status, &shared), record);
+        return refuse_with(detailed(status, shared.max_message_bytes), record);
     }
     if method.kind == Kind::Unary {
         record.end(Code::Ok);
         return response;
     }
+    let limit = shared.max_message_bytes;
     let end = shared.end_of_stream(caller, deadline);
-    response.map(|body| Body::new(Guarded::new(body, Box::pin(end), record, place)))
+    response.map(|body| Body::new(Guarded::new(body, limit, Box::pin(end), record, place)))
 }
 
 /// The call's span. Only names that the server knows and ids that are fit for a log.
@@ -222,25 +223,19 @@ fn refuse_with(status: Status, record: Record) -> Response<Body> {
 const NO_MESSAGE: &str = "Missing request message.";
 
 /// An error of tonic's own, which has no details and is not always the right one, as one of this server.
-fn detailed(status: Status, shared: &Shared) -> Status {
+fn detailed(status: Status, max_message_bytes: usize) -> Status {
     if !status.details().is_empty() {
         return status;
     }
+    let message = status.message();
     let error = match status.code() {
         // The one that tonic gives for a message over the limit; gRPC has RESOURCE_EXHAUSTED for it.
-        Code::OutOfRange | Code::ResourceExhausted => Error::MessageTooLarge { limit: shared.max_message_bytes },
-        Code::Internal if status.message() == NO_MESSAGE => Error::Incomplete,
+        Code::OutOfRange | Code::ResourceExhausted => Error::MessageTooLarge { limit: max_message_bytes },
+        Code::Internal if message == NO_MESSAGE => Error::Incomplete,
         // tonic's for a message that cannot be decoded; nothing of this server's own comes without details.
         Code::Internal => Error::Unreadable,
-        Code::Unimplemented if status.message().is_empty() => {
-            Error::Unimplemented("the server has no such method".into())
-        }
-        Code::Unimplemented => Error::Unimplemented(status.message().to_owned()),
-        Code::NotFound | Code::InvalidArgument => return status,
-        code => {
-            tracing::error!(?code, message = status.message(), "an error without details");
-            return status;
-        }
+        Code::Unimplemented if message.is_empty() => Error::Unimplemented("the server has no such method".into()),
+        code => Error::Foreign(code, message.to_owned()),
     };
     error.into()
 }
@@ -267,4 +262,46 @@ fn caught<T>(poll: impl FnOnce() -> Poll<T>) -> Poll<Result<T, Panicked>> {
 /// Drops a panic's payload; should that panic too, the call is over anyway.
 fn forget(payload: Box<dyn Any + Send>) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic_types::StatusExt as _;
+    use tower::{ServiceExt as _, service_fn};
+
+    use super::*;
+    use crate::grpc::Unobserved;
+
+    fn shared() -> Arc<Shared> {
+        let lifecycle = Arc::new(Lifecycle::new());
+        lifecycle.ready();
+        let (access, observer) = (Arc::new(Access::open()), Arc::new(Unobserved));
+        let options = Options::default();
+        Arc::new(Shared::new(&options, Arc::new(Live::new(&options)), lifecycle, access, observer))
+    }
+
+    /// The status of a call that never ends by itself, and how long it took.
+    async fn hold(path: &str, timeout: Option<&str>) -> (Status, Duration) {
+        let silent = service_fn(|_: Request<Body>| std::future::pending::<Result<Response<Body>, Infallible>>());
+        let mut request = Request::builder().uri(path);
+        if let Some(timeout) = timeout {
+            request = request.header("grpc-timeout", timeout);
+        }
+        let began = Instant::now();
+        let response = Calls::new(silent, shared()).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        (Status::from_header_map(response.headers()).unwrap(), began.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_callers_deadline_is_kept_and_named_as_what_it_is() {
+        let path = "/promptd.v1.PromptService/AssemblePrompt";
+        for (timeout, longest) in [(Some("250m"), Duration::from_millis(250)), (None, Duration::from_secs(60))] {
+            let (status, took) = hold(path, timeout).await;
+            assert_eq!(status.code(), Code::DeadlineExceeded);
+            assert_eq!(status.get_details_error_info().unwrap().reason, "DEADLINE_EXCEEDED");
+            assert!(took <= longest && took + Duration::from_millis(5) >= longest, "{took:?}");
+        }
+        let (status, _) = hold("/promptd.v1.WorkspaceService/WatchWorkspace", Some("1S")).await;
+        assert_eq!(status.code(), Code::DeadlineExceeded);
+    }
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use tonic::Code;
 
-use crate::grpc::{Call, Observer};
+use crate::grpc::{Call, Observer, error::code_name};
 
 /// A call that has begun. Dropped without [`Record::end`], its caller went away.
 pub(super) struct Record {
@@ -32,7 +32,7 @@ impl Record {
 
     fn finish(&mut self, code: Code) {
         self.ended = true;
-        let (took, code) = (self.begun.elapsed(), name(code));
+        let (took, code) = (self.begun.elapsed(), code_name(code));
         self.observer.call_ended(Call { method: self.method, code, took });
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         match code {
@@ -47,28 +47,5 @@ impl Drop for Record {
         if !self.ended {
             self.finish(Code::Cancelled);
         }
-    }
-}
-
-/// The code as gRPC writes it.
-fn name(code: Code) -> &'static str {
-    match code {
-        Code::Ok => "OK",
-        Code::Cancelled => "CANCELLED",
-        Code::Unknown => "UNKNOWN",
-        Code::InvalidArgument => "INVALID_ARGUMENT",
-        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
-        Code::NotFound => "NOT_FOUND",
-        Code::AlreadyExists => "ALREADY_EXISTS",
-        Code::PermissionDenied => "PERMISSION_DENIED",
-        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
-        Code::FailedPrecondition => "FAILED_PRECONDITION",
-        Code::Aborted => "ABORTED",
-        Code::OutOfRange => "OUT_OF_RANGE",
-        Code::Unimplemented => "UNIMPLEMENTED",
-        Code::Internal => "INTERNAL",
-        Code::Unavailable => "UNAVAILABLE",
-        Code::DataLoss => "DATA_LOSS",
-        Code::Unauthenticated => "UNAUTHENTICATED",
     }
 }

@@ -141,3 +141,26 @@ async fn answers_are_compressed_only_where_configured() {
         assert_eq!(answer.metadata().contains_key("grpc-encoding"), gzip);
     }
 }
+
+#[tokio::test]
+async fn connections_over_the_limit_are_closed() {
+    let rig = with(|options| options.max_connections = 1).await;
+    let first = rig.channel().await;
+    PromptServiceClient::new(first.clone()).assemble_prompt(ask()).await.unwrap();
+    let second = rig.endpoint().connect_lazy();
+    assert!(PromptServiceClient::new(second).assemble_prompt(ask()).await.is_err());
+    PromptServiceClient::new(first).assemble_prompt(ask()).await.unwrap();
+}
+
+#[tokio::test]
+async fn streams_over_the_limit_are_asked_to_come_back() {
+    let rig = with(|options| options.max_streams = 1).await;
+    let watch = || proto::WatchWorkspaceRequest { workspace_id: "harbor".into(), ..Default::default() };
+    let mut client = rig.workspaces().await;
+    let mut open = client.watch_workspace(watch()).await.unwrap().into_inner();
+    open.message().await.unwrap().unwrap();
+    refused(client.watch_workspace(watch()).await, Code::Unavailable, "OVERLOADED");
+    // The one that is open goes on, and streams take no place from calls.
+    rig.remove("harbor");
+    assert!(open.message().await.unwrap().unwrap().deleted);
+}

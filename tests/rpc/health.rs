@@ -79,3 +79,18 @@ async fn both_reflections_list_every_service_and_know_the_error_details() {
     ask!(v1);
     ask!(v1alpha);
 }
+
+#[tokio::test]
+async fn a_symbol_that_is_not_there_is_not_found_with_details() {
+    use v1::{
+        ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
+        server_reflection_request::MessageRequest,
+    };
+    let rig = Rig::start().await;
+    let message_request = Some(MessageRequest::FileContainingSymbol("no.such.Thing".into()));
+    let request = ServerReflectionRequest { host: String::new(), message_request };
+    let mut client = ServerReflectionClient::new(rig.channel().await);
+    let stream = tokio_stream::iter([request]);
+    let mut answers = client.server_reflection_info(Request::new(stream)).await.unwrap().into_inner();
+    refused(answers.message().await, Code::NotFound, "NOT_FOUND");
+}

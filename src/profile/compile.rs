@@ -8,8 +8,8 @@ use super::{
     names::{Deps, text_fields},
     raw::{RawBudget, RawConversation, RawMessage, RawProfile, RawSection, Spot},
     spec::{
-        Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, Part, Profile, SectionSpec, TrimSpec,
-        Unit,
+        Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, Part, Profile, SectionSpec, Share,
+        SummaryTree, TrimSpec, Unit,
     },
     template::{Names, Template, TemplateFault, Templates},
     types::{Field, Type},
@@ -106,11 +106,17 @@ impl Compiler<'_> {
                 [("stable", Stability::Stable), ("session", Stability::Session), ("volatile", Stability::Volatile)];
             self.one_of(spot, "stability", &known)
         });
+        let fallback =
+            raw.fallback.as_ref().map(|spot| self.template(&format!("{key}.fallback"), spot, &self.names.clone()));
+        if let (Some(spot), None) = (&raw.fallback, &raw.file) {
+            self.fault(spot, "`fallback` goes with `file`".to_owned());
+        }
         let cut = raw.limit.as_ref().and_then(|spot| self.one_of(spot, "limit", &[("context_file", true)]));
         let body = self.body(&key, raw);
         let stages = self.stages(raw.stages.as_ref());
         let deps = body_deps(&body, &self.names)
             | when.as_ref().map_or(Deps::NONE, |when| when.deps)
+            | fallback.as_ref().map_or(Deps::NONE, |fallback| fallback.deps)
             | Deps::NONE.and_if(!stages.is_empty(), Deps::STAGE);
         SectionSpec {
             id: raw.id.value.clone(),
@@ -121,6 +127,8 @@ impl Compiler<'_> {
             stages,
             separator: raw.separator.as_ref().map(|spot| spot.value.clone()),
             file,
+            keep_empty: raw.keep_empty.unwrap_or(false),
+            fallback,
             cut: cut.unwrap_or(false),
             body,
             deps,
@@ -164,8 +172,15 @@ impl Compiler<'_> {
                 Body::ActiveSkill(self.template_of(key, raw, &names))
             }
             "summary_tree" => {
-                let names = names.with(&text_fields(&["summaries"]), Deps::CONVERSATION | Deps::INPUTS);
-                Body::SummaryTree(self.template_of(key, raw, &names))
+                let fields = text_fields(&["id", "level", "start", "end", "first", "last", "summary"]);
+                let locals = names.with(&fields, Deps::CONVERSATION | Deps::INPUTS);
+                let entry = self.required(raw, "entry", raw.entry.as_ref());
+                Body::SummaryTree(SummaryTree {
+                    header: raw.header.as_ref().map(|spot| self.template(&format!("{key}.header"), spot, &names)),
+                    entry: self.template(&format!("{key}.entry"), &entry, &locals),
+                    between: raw.between.as_ref().map(|spot| spot.value.clone()).unwrap_or_default(),
+                    footer: raw.footer.as_ref().map(|spot| self.template(&format!("{key}.footer"), spot, &names)),
+                })
             }
             _ => {
                 let known = ["context_files", "skills", "facts", "active_skill", "summary_tree"];
@@ -176,7 +191,8 @@ impl Compiler<'_> {
     }
 
     fn each(&mut self, key: &str, list: &Spot<String>, raw: &RawSection, names: &Names) -> Each {
-        let locals = match self.names.resolve(list.value.split('|').next().unwrap_or_default().trim()) {
+        let of = list.value.split('|').next().unwrap_or_default().trim();
+        let locals = match self.names.resolve(of) {
             Ok(Type::List(of)) => item_fields(of),
             Ok(Type::Any) => item_fields(&Type::Any),
             Ok(ty) => {
@@ -206,7 +222,9 @@ impl Compiler<'_> {
             footer: raw.footer.as_ref().map(|spot| self.template(&format!("{key}.footer"), spot, names)),
             between: raw.between.as_ref().map(|spot| spot.value.clone()).unwrap_or_default(),
             list: list_template,
+            of: of.to_owned(),
             budget,
+            whole: raw.whole.unwrap_or(false),
         }
     }
 
@@ -229,7 +247,7 @@ impl Compiler<'_> {
         let tools = raw.tools.as_ref().and_then(|s| self.one_of(s, "tools", &[("all", false), ("paired", true)]));
         let trim = match (&raw.max_tokens, &raw.summary_budget) {
             (Some(max), Some(part)) => Some((max, part)).and_then(|(max, part)| {
-                Some(TrimSpec { max_tokens: self.amount(max)?, summary_budget: self.amount(part)? })
+                Some(TrimSpec { max_tokens: self.amount(max)?, summary_budget: self.share(part)? })
             }),
             (None, None) => None,
             (Some(alone), None) | (None, Some(alone)) => {
@@ -249,7 +267,13 @@ impl Compiler<'_> {
     }
 
     fn budget(&mut self, raw: &RawBudget) -> Option<Budget> {
-        let known = [("chars", Unit::Chars), ("utf16", Unit::Utf16), ("bytes", Unit::Bytes), ("tokens", Unit::Tokens)];
+        let known = [
+            ("chars", Unit::Chars),
+            ("utf16", Unit::Utf16),
+            ("bytes", Unit::Bytes),
+            ("tokens", Unit::Tokens),
+            ("estimate", Unit::Estimate),
+        ];
         let unit = raw.unit.as_ref().map_or(Some(Unit::Chars), |spot| self.one_of(spot, "unit", &known))?;
         let Some(limit) = &raw.limit else {
             self.fault(&raw.name, format!("the budget `{}` needs a `limit`", raw.name.value));
@@ -259,20 +283,33 @@ impl Compiler<'_> {
     }
 
     fn amount(&mut self, spot: &Spot<String>) -> Option<Amount> {
-        if let Ok(number) = spot.value.parse() {
-            return Some(Amount::Fixed(number));
+        match spot.value.parse() {
+            Ok(number) => Some(Amount::Fixed(number)),
+            Err(_) => self.number_input(spot, "a whole number").map(Amount::Input),
         }
-        match self.inputs.iter().find(|input| input.field.name == spot.value) {
-            Some(input) if matches!(input.field.ty, Type::Int | Type::Number) => {
-                Some(Amount::Input(spot.value.clone()))
+    }
+
+    fn share(&mut self, spot: &Spot<String>) -> Option<Share> {
+        match spot.value.parse::<f64>() {
+            Ok(share) if (0.0..=1.0).contains(&share) => Some(Share::Fixed(share)),
+            Ok(_) => {
+                self.fault(spot, format!("`{}` is not between 0 and 1", spot.value));
+                None
             }
+            Err(_) => self.number_input(spot, "a number").map(Share::Input),
+        }
+    }
+
+    fn number_input(&mut self, spot: &Spot<String>, wanted: &str) -> Option<String> {
+        match self.inputs.iter().find(|input| input.field.name == spot.value) {
+            Some(input) if matches!(input.field.ty, Type::Int | Type::Number) => Some(spot.value.clone()),
             Some(input) => {
                 let message = format!("the input `{}` is {}, not a number", spot.value, input.field.ty.describe());
                 self.fault(spot, message);
                 None
             }
             None => {
-                self.fault(spot, format!("`{}` is neither a whole number nor an input", spot.value));
+                self.fault(spot, format!("`{}` is neither {wanted} nor an input", spot.value));
                 None
             }
         }
@@ -388,7 +425,9 @@ fn body_deps(body: &Body, names: &Names) -> Deps {
         Body::Skills(template) => template.deps | Deps::SKILLS,
         Body::Facts { facts, .. } => facts.iter().fold(Deps::VARIABLES, |all, fact| all | names.deps(&fact.name)),
         Body::ActiveSkill(template) => template.deps | Deps::SKILLS | Deps::CONVERSATION | Deps::INPUTS,
-        Body::SummaryTree(template) => template.deps | Deps::CONVERSATION | Deps::INPUTS,
+        Body::SummaryTree(tree) => {
+            tree.entry.deps | of(&tree.header) | of(&tree.footer) | Deps::CONVERSATION | Deps::INPUTS
+        }
     }
 }
 

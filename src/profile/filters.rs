@@ -1,8 +1,9 @@
 //! The filters that templates have besides minijinja's own.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt, io};
 
-use minijinja::{Environment, Error, ErrorKind, Value};
+use minijinja::{Environment, Error, ErrorKind, Value, value::ValueKind};
+use serde::Serialize as _;
 
 use crate::text::xml;
 
@@ -44,11 +45,51 @@ pub fn register(env: &mut Environment<'static>) {
     env.add_filter("json", json);
     env.add_filter("quoted", |text: &str| text.replace('"', "&quot;"));
     env.add_filter("sum_of", sum_of);
+    env.add_filter("newest", newest);
 }
 
-/// Compact JSON, as `JSON.stringify` writes it: keys in their order, nothing escaped that need not be.
-fn json(value: &Value) -> Result<String, Error> {
-    serde_json::to_string(value).map_err(|e| Error::new(ErrorKind::InvalidOperation, e.to_string()))
+/// Compact JSON, as `JSON.stringify` writes it: keys in their order, nothing escaped that need not be. With `keys`,
+/// an object's fields of those names alone, in that order.
+#[expect(clippy::needless_pass_by_value, reason = "the form of a filter's arguments")]
+fn json(value: &Value, keys: Option<Vec<String>>) -> Result<String, Error> {
+    let picked = keys.filter(|_| value.kind() == ValueKind::Map).map(|keys| {
+        let field = |key: String| value.get_item(&Value::from(key.as_str())).ok().map(|found| (key, found));
+        Value::from_pairs(keys.into_iter().filter_map(field).filter(|(_, found)| !found.is_undefined()))
+    });
+    let mut out = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut out, JsNumbers);
+    let fault = |e: &dyn fmt::Display| Error::new(ErrorKind::InvalidOperation, e.to_string());
+    picked.as_ref().unwrap_or(value).serialize(&mut serializer).map_err(|e| fault(&e))?;
+    String::from_utf8(out).map_err(|e| fault(&e))
+}
+
+/// Numbers as JavaScript writes them.
+struct JsNumbers;
+
+impl serde_json::ser::Formatter for JsNumbers {
+    fn write_f64<W: ?Sized + io::Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
+        match value.abs() {
+            size if size >= 1e21 => out.write_all(format!("{value:e}").replace('e', "e+").as_bytes()),
+            size if size < 1e-6 && size > 0.0 => write!(out, "{value:e}"),
+            _ => write!(out, "{value}"),
+        }
+    }
+}
+
+/// The last `keep` of a list that is longer than `limit`. The cut moves back past items whose dotted `field` is
+/// `value`.
+fn newest(list: &Value, limit: i64, keep: i64, field: &str, value: &str) -> Result<Value, Error> {
+    let items: Vec<Value> = list.try_iter()?.collect();
+    let count = |number: i64| usize::try_from(number.max(0)).unwrap_or(usize::MAX);
+    if items.len() <= count(limit) {
+        return Ok(list.clone());
+    }
+    let of = |item: &Value| field.split('.').try_fold(item.clone(), |at, step| at.get_attr(step).ok());
+    let mut start = items.len().saturating_sub(count(keep));
+    while start > 0 && items.get(start).and_then(of).is_some_and(|found| found.as_str() == Some(value)) {
+        start -= 1;
+    }
+    Ok(items.into_iter().skip(start).collect())
 }
 
 /// The sum of a whole-number field over a list of objects.
@@ -58,4 +99,44 @@ fn sum_of(list: &Value, field: &str) -> Result<i64, Error> {
         sum = sum.saturating_add(item.get_attr(field)?.as_i64().unwrap_or(0));
     }
     Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn evaluated(source: &str) -> Value {
+        let mut env = Environment::new();
+        register(&mut env);
+        env.compile_expression(source).unwrap().eval(()).unwrap()
+    }
+
+    #[test]
+    fn json_is_what_javascript_writes() {
+        for (source, json) in [
+            ("{'b': 1, 'a': [true, none, 'é\"\\n']}|json", "{\"b\":1,\"a\":[true,null,\"é\\\"\\n\"]}"),
+            ("{'b': 1, 'a': 2, 'c': 3}|json(['a', 'b', 'd'])", "{\"a\":2,\"b\":1}"),
+            ("{'b': 1}|json(none)", "{\"b\":1}"),
+            ("'x'|json(['a'])", "\"x\""),
+            ("[0.1, 1.5e21, 0.0000001, 0.000001, 1e19]|json", "[0.1,1.5e+21,1e-7,0.000001,10000000000000000000]"),
+        ] {
+            assert_eq!(evaluated(source).as_str(), Some(json), "{source}");
+        }
+    }
+
+    #[test]
+    fn the_newest_are_taken_above_the_limit_only() {
+        for (source, left) in [
+            ("[1, 2, 3]|newest(3, 1, 'a', 'x')", "[1, 2, 3]"),
+            ("[1, 2, 3]|newest(2, 2, 'a', 'x')", "[2, 3]"),
+            ("[1, 2, 3]|newest(0, 0, 'a', 'x')", "[]"),
+            ("[1, 2, 3]|newest(-1, -1, 'a', 'x')", "[]"),
+            ("[1, 2, 3]|newest(2, 9, 'a', 'x')", "[1, 2, 3]"),
+            ("['y', 'x', 'x', 'y']|newest(3, 2, 'a', 'x')", "['x', 'y']"),
+            ("[{'a': {'b': 'y'}}, {'a': {'b': 'x'}}]|newest(1, 1, 'a.b', 'x')|length", "2"),
+            ("[{'a': {'b': 'x'}}, {'a': {'b': 'x'}}, 7]|newest(1, 2, 'a.b', 'x')|length", "3"),
+        ] {
+            assert_eq!(evaluated(source).to_string(), left, "{source}");
+        }
+    }
 }

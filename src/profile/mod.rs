@@ -21,7 +21,8 @@ pub use file::FilePattern;
 pub use names::Deps;
 pub use set::{ProfileFile, ProfileSet, load};
 pub use spec::{
-    Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, Part, Profile, SectionSpec, TrimSpec, Unit,
+    Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, Part, Profile, SectionSpec, Share,
+    SummaryTree, TrimSpec, Unit,
 };
 pub use template::{Scope, Template, Templates};
 pub use types::{Field, Mismatch, Type, check_object, to_rendered};

@@ -145,10 +145,16 @@ raw_section! {
     separator: Spot<String> = text("separator");
     /// `file`.
     file: Spot<String> = text("file");
+    /// `keep_empty`.
+    keep_empty: bool = flag("keep_empty");
+    /// `fallback`.
+    fallback: Spot<String> = text("fallback");
     /// `limit`.
     limit: Spot<String> = text("limit");
     /// `budget`.
     budget: Spot<String> = text("budget");
+    /// `whole`.
+    whole: bool = flag("whole");
     /// `template`.
     template: Spot<String> = text("template");
     /// `each`.
@@ -250,14 +256,18 @@ fn text(fields: &mut Fields<'_, '_>, key: &'static str, file: &Arc<str>) -> Opti
     fields.text(key).map(|text| spot(text.to_owned(), at, file))
 }
 
-/// A whole number, or an input's name.
+fn flag(fields: &mut Fields<'_, '_>, key: &'static str, _: &Arc<str>) -> Option<bool> {
+    fields.bool(key)
+}
+
+/// A number, or an input's name.
 fn amount(fields: &mut Fields<'_, '_>, key: &'static str, file: &Arc<str>) -> Option<Spot<String>> {
     let node = fields.node(key)?;
     match &node.value {
         Value::Scalar(scalar) => Some(spot(scalar.text.clone(), node.at, file)),
         _ => {
             let name = fields.name(key);
-            let message = format!("`{name}` must be a whole number or the name of an input, not {}", node.kind());
+            let message = format!("`{name}` must be a number or the name of an input, not {}", node.kind());
             fields.faults().add(Code::WrongType, node.at, message);
             None
         }

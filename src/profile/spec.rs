@@ -77,6 +77,17 @@ pub enum Unit {
     Bytes,
     /// Tokens of `o200k_base`.
     Tokens,
+    /// Estimated tokens of a user message with the text, as `max_tokens` of a conversation counts them.
+    Estimate,
+}
+
+/// A part of a whole, 0 to 1, or the `number` input that has it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Share {
+    /// A number.
+    Fixed(f64),
+    /// The name of an input.
+    Input(String),
 }
 
 /// One place in the order of messages.
@@ -122,6 +133,10 @@ pub struct SectionSpec {
     pub separator: Option<String>,
     /// The workspace file that it is made from; without it the section is left out.
     pub file: Option<FilePattern>,
+    /// Whether it stands also where the file has only white space.
+    pub keep_empty: bool,
+    /// What it says where the file is not there.
+    pub fallback: Option<Template>,
     /// Whether the file's text is cut to the workspace's limit for one context file.
     pub cut: bool,
     /// What it says.
@@ -157,8 +172,8 @@ pub enum Body {
     },
     /// The skill that the turn activates: `skill` in a template.
     ActiveSkill(Template),
-    /// The summaries of what the window left out: `summaries` in a template.
-    SummaryTree(Template),
+    /// The summaries of what the conversation left out, each a section of its own below this one's id.
+    SummaryTree(SummaryTree),
 }
 
 /// A template for each of a list.
@@ -166,6 +181,8 @@ pub enum Body {
 pub struct Each {
     /// The list.
     pub list: Template,
+    /// The name of the list that it is taken from.
+    pub of: String,
     /// What stands before the first entry.
     pub header: Option<Template>,
     /// One entry.
@@ -176,6 +193,21 @@ pub struct Each {
     pub footer: Option<Template>,
     /// The budget it draws on, by index: whole entries only.
     pub budget: Option<usize>,
+    /// Whether the budget must hold all of the section, or none of it stands.
+    pub whole: bool,
+}
+
+/// How the summaries of a conversation are written.
+#[derive(Debug)]
+pub struct SummaryTree {
+    /// What stands before the first.
+    pub header: Option<Template>,
+    /// One summary: `id`, `level`, `start`, `end`, `first`, `last`, `summary`.
+    pub entry: Template,
+    /// What stands between two.
+    pub between: String,
+    /// What stands after the last.
+    pub footer: Option<Template>,
 }
 
 /// A line of runtime facts.
@@ -214,7 +246,7 @@ pub struct TrimSpec {
     /// The whole budget, in estimated tokens.
     pub max_tokens: Amount,
     /// The part of it, 0 to 1, that summaries may take.
-    pub summary_budget: Amount,
+    pub summary_budget: Share,
 }
 
 impl Profile {

@@ -7,7 +7,8 @@ use super::{
     TurnError,
     answer::measure,
     budget::Budgets,
-    conversation, digest, inputs, lock,
+    conversation::{self, Conversed},
+    digest, inputs, lock,
     piece::{Piece, Rendered},
     prepared::PreparedProfile,
     scope::TurnScope,
@@ -36,7 +37,10 @@ pub fn assemble<'a>(snapshot: &'a Snapshot, profile: &'a Profile, turn: &'a Turn
         Cow::Owned(inputs::resolve(profile, snapshot, &turn.inputs)?)
     };
     let mut told = Vec::new();
-    let scope = TurnScope::new(snapshot, profile, turn, inputs, &mut told);
+    let mut scope = TurnScope::new(snapshot, profile, turn, inputs, &mut told);
+    // Sections that stand before the conversation may speak of what it leaves out.
+    let mut conversed = profile.conversation().map(|spec| conversation::carry(spec, &scope));
+    scope.trimmed = conversed.as_mut().and_then(|conversed| conversed.trimmed.take());
     let mut assembly = Assembly {
         sets: sets(turn),
         budgets: Budgets::new(profile, &scope.inputs),
@@ -49,10 +53,8 @@ pub fn assemble<'a>(snapshot: &'a Snapshot, profile: &'a Profile, turn: &'a Turn
         match part {
             Part::Message(spec) => assembly.message(spec, index, &scope, prepared),
             Part::Conversation(spec) => {
-                let carried = conversation::carry(spec, &scope);
-                assembly.messages.extend(carried.messages);
-                assembly.sections.extend(carried.sections.into_iter().map(Cow::Owned));
-                assembly.findings.extend(carried.findings.into_iter().map(Cow::Owned));
+                let carried = conversed.take().unwrap_or_else(|| conversation::carry(spec, &scope));
+                assembly.conversation(carried);
             }
         }
     }
@@ -93,6 +95,18 @@ impl<'a> Assembly<'a> {
         if !draft.content.is_empty() {
             self.push(spec, Cow::Owned(draft.content), draft.digest, draft.size, draft.stability);
         }
+    }
+
+    fn conversation(&mut self, carried: Conversed<'a>) {
+        let first = count(&self.messages);
+        self.messages.extend(carried.messages);
+        self.sections.extend(carried.sections.into_iter().map(|mut section| {
+            if let Some((at, _)) = &mut section.place {
+                *at = at.saturating_add(first);
+            }
+            Cow::Owned(section)
+        }));
+        self.findings.extend(carried.findings.into_iter().map(Cow::Owned));
     }
 
     /// A message that no part of this turn changes.
@@ -168,7 +182,7 @@ pub fn build<'p>(spec: &MessageSpec, pieces: impl Iterator<Item = &'p [Piece]>, 
         .zip(&spec.sections)
         .flat_map(|(pieces, section)| {
             let separator = section.separator.as_deref().unwrap_or(&spec.separator);
-            pieces.iter().map(move |piece| (piece, separator))
+            pieces.iter().map(move |piece| (piece, piece.separator.as_deref().unwrap_or(separator)))
         })
         .collect();
     let length = pieces.iter().map(|(piece, separator)| piece.text.len() + separator.len()).sum();

@@ -2,8 +2,9 @@
 
 use minijinja::Value;
 
+use super::conversation::estimate;
 use crate::{
-    profile::{Amount, Profile, Unit},
+    profile::{Amount, Profile, Share, Unit},
     text::measure,
     tokens::Encoding,
 };
@@ -39,6 +40,7 @@ impl Budgets {
             None | Some(Unit::Chars) => measure::chars(text),
             Some(Unit::Utf16) => measure::utf16(text),
             Some(Unit::Bytes) => text.len(),
+            Some(Unit::Estimate) => return estimate::user_message(text),
             Some(Unit::Tokens) => return Encoding::O200kBase.count(text),
         };
         cost as u64
@@ -55,6 +57,19 @@ impl Budgets {
     pub fn close(&mut self, index: usize) {
         self.take(index, u64::MAX);
     }
+}
+
+/// A share, or its input's value; brought between 0 and 1.
+#[must_use]
+pub fn share(share: &Share, profile: &Profile, inputs: &[Value]) -> f64 {
+    let share = match share {
+        Share::Fixed(share) => Some(*share),
+        Share::Input(name) => {
+            let index = profile.inputs.iter().position(|input| input.field.name == *name);
+            index.and_then(|index| inputs.get(index)).and_then(|value| f64::try_from(value.clone()).ok())
+        }
+    };
+    share.filter(|share| !share.is_nan()).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
 /// A number, or its input's value; `None`: the input has none, or a negative one.

@@ -19,6 +19,8 @@ pub struct Rendered {
 pub struct Piece {
     /// The text; empty: nothing.
     pub text: String,
+    /// What stands before it instead of its section's separator.
+    pub separator: Option<String>,
     /// The report, its place still open.
     pub report: Section,
 }
@@ -27,7 +29,7 @@ impl Piece {
     /// A piece that says all there was to say. Blank text is as good as none.
     pub fn included(id: impl Into<Cow<'static, str>>, stability: Stability, text: String) -> Self {
         let size = measure(&text);
-        Self { text, report: report(id, Outcome::Included, "", stability, size, size) }
+        Self { text, separator: None, report: report(id, Outcome::Included, "", stability, size, size) }
     }
 
     /// A piece that had nothing to say.
@@ -37,7 +39,8 @@ impl Piece {
         reason: impl Into<Cow<'static, str>>,
     ) -> Self {
         let nothing = Size::default();
-        Self { text: String::new(), report: report(id, Outcome::Omitted, reason, stability, nothing, nothing) }
+        let report = report(id, Outcome::Omitted, reason, stability, nothing, nothing);
+        Self { text: String::new(), separator: None, report }
     }
 
     /// A piece that had something to say, and all of it was kept out.
@@ -48,7 +51,7 @@ impl Piece {
         original: Size,
     ) -> Self {
         let report = report(id, Outcome::Dropped, reason, stability, original, Size::default());
-        Self { text: String::new(), report }
+        Self { text: String::new(), separator: None, report }
     }
 
     /// The same piece, of which a part was kept out.

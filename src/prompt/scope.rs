@@ -7,6 +7,7 @@ use minijinja::Value;
 
 use super::{
     ResponseFormat, Stage, Turn,
+    conversation::Trimmed,
     turn::{Agent, Channel, Snippet, User},
 };
 use crate::{
@@ -26,6 +27,8 @@ pub struct TurnScope<'a> {
     pub profile: &'a Profile,
     /// Values of the profile's inputs, in declared order.
     pub inputs: Cow<'a, [Value]>,
+    /// What the conversation leaves out at its front; set once the conversation is carried.
+    pub trimmed: Option<Trimmed>,
     agent: [Cow<'a, str>; 2],
     user: [Cow<'a, str>; 2],
     channel: [Cow<'a, str>; 4],
@@ -61,7 +64,7 @@ impl<'a> TurnScope<'a> {
                     line("turn.channel.group_id", group_id),
                 ]
             });
-        Self { snapshot, turn, profile, inputs, agent, user, channel }
+        Self { snapshot, turn, profile, inputs, trimmed: None, agent, user, channel }
     }
 
     /// The turn's zone, else the workspace's.

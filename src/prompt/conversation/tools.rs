@@ -1,37 +1,42 @@
 //! Calls and results of tools: providers refuse a result without its call, and a call without its results.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use super::Spoken;
 use crate::prompt::Role;
 
 /// The messages at `kept`, without orphans: a call whose results are not all there goes with those that are, a result
-/// without its call goes, and results stand directly after their call.
+/// without its call goes, and results stand directly after their call. A result belongs to the newest call of its id
+/// before it: some providers count calls anew in every message.
 pub fn paired(all: &[Spoken], kept: &[usize]) -> Vec<usize> {
-    let mut results: HashMap<&str, usize> = HashMap::new();
-    for &index in kept {
-        let message = &all[index];
-        if message.role == Role::Tool && !message.tool_call_id.is_empty() {
-            results.entry(&message.tool_call_id).or_insert(index);
-        }
-    }
-    let mut order = Vec::with_capacity(kept.len());
+    // By call id, where it was made last: the message, and which of its calls still wait.
+    let mut open: HashMap<&str, (usize, VecDeque<usize>)> = HashMap::new();
+    let mut answers: HashMap<usize, Vec<Option<usize>>> = HashMap::new();
     for &index in kept {
         let message = &all[index];
         if message.role == Role::Tool {
-            continue;
-        }
-        let answers: Vec<Option<usize>> = message
-            .tool_calls
-            .iter()
-            .map(|call| results.get(call.id.as_str()).copied().filter(|&at| at > index))
-            .collect();
-        if answers.iter().all(Option::is_some) {
-            order.push(index);
-            for answer in answers.into_iter().flatten() {
-                results.remove(all[answer].tool_call_id.as_str());
-                order.push(answer);
+            let waiting = open.get_mut(message.tool_call_id.as_str());
+            let slot = waiting.and_then(|(call, slots)| Some((*call, slots.pop_front()?)));
+            if let Some((call, slot)) = slot {
+                answers.entry(call).and_modify(|answers| answers[slot] = Some(index));
             }
+        } else if !message.tool_calls.is_empty() {
+            answers.insert(index, vec![None; message.tool_calls.len()]);
+            for (slot, call) in message.tool_calls.iter().enumerate() {
+                let waiting = open.entry(&call.id).or_insert_with(|| (index, VecDeque::new()));
+                if waiting.0 != index {
+                    *waiting = (index, VecDeque::new());
+                }
+                waiting.1.push_back(slot);
+            }
+        }
+    }
+    let mut order = Vec::with_capacity(kept.len());
+    for &index in kept.iter().filter(|&&index| all[index].role != Role::Tool) {
+        let results: Option<Vec<usize>> = answers.remove(&index).unwrap_or_default().into_iter().collect();
+        if let Some(results) = results {
+            order.push(index);
+            order.extend(results);
         }
     }
     order
@@ -72,5 +77,24 @@ mod tests {
         ];
         let kept: Vec<usize> = (0..all.len()).collect();
         assert_eq!(paired(&all, &kept), [1, 2, 5, 3, 4, 7, 8]);
+    }
+    #[test]
+    fn ids_may_be_used_again_and_results_of_none_are_orphans() {
+        use Role::{Assistant, Tool, User};
+        let all = [
+            spoken(Assistant, "", &["0"]),
+            spoken(Tool, "0", &[]),
+            spoken(User, "", &[]),
+            spoken(Assistant, "", &["0"]),
+            spoken(Assistant, "", &["0", "0"]),
+            spoken(Tool, "0", &[]),
+            spoken(Tool, "", &[]),
+            spoken(Tool, "0", &[]),
+            spoken(Tool, "0", &[]),
+            spoken(Assistant, "", &["later"]),
+        ];
+        let kept: Vec<usize> = (0..all.len()).collect();
+        assert_eq!(paired(&all, &kept), [0, 1, 2, 4, 5, 7]);
+        assert_eq!(paired(&all, &kept[1..]), [2, 4, 5, 7], "a window that begins within a block");
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     text::thousands,
 };
 
-/// Renders header, entries and footer. Under a budget only whole entries are taken, in order: the first that does not
+/// Renders header, entries and footer. A list that its filters made shorter is a window: no loss, but told. Under a budget only whole entries are taken, in order: the first that does not
 /// fit ends the budget for every section after it too.
 pub fn render(spec: &SectionSpec, each: &Each, scope: &TurnScope<'_>, budgets: &mut Budgets) -> Rendered {
     match entries(each, scope) {
@@ -42,10 +42,27 @@ fn fill(
     }
     let whole = || join(&header, entries, &each.between, &footer);
     let Some(budget) = each.budget else {
-        return Ok(Piece::included(spec.id.clone(), spec.stability, whole()).into());
+        let mut piece = Piece::included(spec.id.clone(), spec.stability, whole());
+        if let Some(all) = scope.value(&each.of).len().filter(|all| *all > entries.len()) {
+            piece.report.reason = format!("{} of {all} entries are shown.", entries.len()).into();
+        }
+        return Ok(piece.into());
     };
 
     let rest = budgets.rest(budget);
+    let name = &scope.profile.budgets[budget].name;
+    if each.whole {
+        let text = whole();
+        let cost = budgets.cost(budget, &text);
+        if cost <= rest {
+            budgets.take(budget, cost);
+            return Ok(Piece::included(spec.id.clone(), spec.stability, text).into());
+        }
+        let reason =
+            format!("It takes {cost} of the {rest} left in the budget `{name}`, and stands whole or not at all.");
+        let piece = Piece::dropped(spec.id.clone(), spec.stability, reason.clone(), measure(&text));
+        return Ok(Rendered { pieces: vec![piece], findings: vec![exceeded(spec, each, &reason)] });
+    }
     let mut cost = budgets.cost(budget, &header) + budgets.cost(budget, &footer);
     let between = budgets.cost(budget, &each.between);
     let mut fit = 0;
@@ -62,7 +79,6 @@ fn fill(
         return Ok(Piece::included(spec.id.clone(), spec.stability, whole()).into());
     }
     budgets.close(budget);
-    let name = &scope.profile.budgets[budget].name;
     let reason = format!("{fit} of {} entries fit into the budget `{name}`.", thousands(entries.len() as u64));
     let original = measure(&whole());
     let piece = if fit == 0 {
@@ -72,9 +88,13 @@ fn fill(
         let included = measure(&text);
         Piece::included(spec.id.clone(), spec.stability, text).truncated(reason.clone(), original, included)
     };
+    Ok(Rendered { pieces: vec![piece], findings: vec![exceeded(spec, each, &reason)] })
+}
+
+fn exceeded(spec: &SectionSpec, each: &Each, reason: &str) -> Finding {
     let place = each.list.as_name().map_or(Place::Unplaced, |name| Place::field(format!("turn.inputs.{name}")));
     let message = format!("section `{}`: {}", spec.id, reason.trim_end_matches('.'));
-    Ok(Rendered { pieces: vec![piece], findings: vec![Finding::new(Code::BudgetExceeded, place, message)] })
+    Finding::new(Code::BudgetExceeded, place, message)
 }
 
 fn join(header: &str, entries: &[String], between: &str, footer: &str) -> String {

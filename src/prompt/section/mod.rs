@@ -4,6 +4,7 @@ mod context_files;
 mod each;
 mod facts;
 mod skills;
+mod summary_tree;
 mod text;
 
 use super::{
@@ -29,9 +30,8 @@ pub fn render(spec: &SectionSpec, scope: &TurnScope<'_>, budgets: &mut Budgets) 
         return left_out;
     }
     match &spec.body {
-        Body::Text(template) | Body::ActiveSkill(template) | Body::SummaryTree(template) => {
-            text::render(spec, template, scope, scope)
-        }
+        Body::Text(template) | Body::ActiveSkill(template) => text::render(spec, template, scope, scope),
+        Body::SummaryTree(tree) => summary_tree::render(spec, tree, scope),
         Body::Each(each) => each::render(spec, each, scope, budgets),
         Body::ContextFiles { heading, entry, files } => context_files::render(spec, heading, entry, files, scope),
         Body::Skills(template) => skills::render(spec, template, scope),

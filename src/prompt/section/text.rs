@@ -26,8 +26,9 @@ pub fn render(spec: &SectionSpec, template: &Template, scope: &TurnScope<'_>, na
 /// Renders a template over the section's file.
 pub fn from_file(spec: &SectionSpec, scope: &TurnScope<'_>) -> Rendered {
     let (Some(pattern), Body::Text(template)) = (&spec.file, &spec.body) else { return omitted(spec) };
-    let Some(document) = find(scope.snapshot, pattern) else {
-        return missing(spec, scope.snapshot, &pattern.to_string());
+    let document = match find(scope.snapshot, pattern) {
+        Ok(document) => document,
+        Err(path) => return missing(spec, scope, &path),
     };
     let limit = if spec.cut { scope.snapshot.manifest.context.max_chars_per_file } else { usize::MAX };
     let held = cut(&document.text, limit, &document.path, extent(document));
@@ -50,7 +51,7 @@ pub fn from_file(spec: &SectionSpec, scope: &TurnScope<'_>) -> Rendered {
         return Rendered { pieces: vec![piece], findings: vec![dropped(document)] };
     }
     let mut rendered = render(spec, template, scope, &names);
-    if let (Some(piece), false) = (rendered.pieces.pop(), document.text.is_empty()) {
+    if let (Some(piece), false) = (rendered.pieces.pop(), document.text.is_empty() && !spec.keep_empty) {
         let mut piece = piece.made_from(source);
         if let Cut::Head { shown, .. } = &held {
             piece = piece.truncated(cut_reason(document, *shown), original(document), head_size(document, *shown));
@@ -64,18 +65,35 @@ pub fn from_file(spec: &SectionSpec, scope: &TurnScope<'_>) -> Rendered {
     rendered
 }
 
-fn find<'s>(snapshot: &'s Snapshot, pattern: &FilePattern) -> Option<&'s Document> {
-    match pattern {
-        FilePattern::Path(path) => snapshot.documents.get(path.as_str()),
-        FilePattern::Newest { .. } => {
-            snapshot.documents.values().rev().find(|document| pattern.matches(&document.path))
-        }
+/// The document of a pattern, or the path that gave none. A newest file that could not be read is not replaced by an
+/// older one.
+fn find<'s>(snapshot: &'s Snapshot, pattern: &FilePattern) -> Result<&'s Document, String> {
+    if let FilePattern::Path(path) = pattern {
+        return snapshot.documents.get(path.as_str()).ok_or_else(|| path.clone());
+    }
+    let document = snapshot.documents.values().rev().find(|document| pattern.matches(&document.path));
+    let unusable = snapshot.unusable.keys().rev().find(|path| pattern.matches(path));
+    match (document, unusable) {
+        (Some(document), Some(path)) if **path > *document.path => Err(path.to_string()),
+        (Some(document), _) => Ok(document),
+        (None, path) => Err(path.map_or_else(|| pattern.to_string(), ToString::to_string)),
     }
 }
 
-/// A file that is not there: omitted, or dropped where it is there and could not be read.
-pub fn missing(spec: &SectionSpec, snapshot: &Snapshot, path: &str) -> Rendered {
-    absent(spec.id.clone(), spec.stability, snapshot, path).into()
+/// A section whose file is not there: its fallback, else omitted; dropped where the file could not be read.
+fn missing(spec: &SectionSpec, scope: &TurnScope<'_>, path: &str) -> Rendered {
+    let Some(fallback) = spec.fallback.as_ref().filter(|_| !scope.snapshot.unusable.contains_key(path)) else {
+        return absent(spec.id.clone(), spec.stability, scope.snapshot, path).into();
+    };
+    let own = [("file", Local::Texts(&[("path", ""), ("text", ""), ("tasks", "")]))];
+    if let Some(left_out) = gate(spec, scope, &Locals { own: &own, outer: scope }) {
+        return left_out;
+    }
+    let mut rendered = render(spec, fallback, scope, scope);
+    for piece in rendered.pieces.iter_mut().filter(|piece| !piece.text.is_empty()) {
+        piece.report.reason = format!("The workspace has no {path}; the profile's own text stands for it.").into();
+    }
+    rendered
 }
 
 /// The piece for a file that gave no document.

@@ -1,0 +1,137 @@
+//! How many tokens a message takes, without a tokenizer: the UTF-16 length of its JSON at 3.3 units a token.
+//!
+//! kern counts so; the JSON is that of the AI SDK's messages, which kern stores.
+
+use super::Spoken;
+use crate::{prompt::Role, text::measure::utf16};
+
+/// What every message takes besides its JSON.
+const PER_MESSAGE: u64 = 4;
+
+/// A message of the conversation that says `content`.
+pub fn message(spoken: &Spoken, content: &str) -> u64 {
+    let body = match spoken.role {
+        Role::Tool => {
+            fixed(r#"[{"type":"tool-result","toolCallId":,"toolName":,"output":{"type":"text","value":}}]"#)
+                + string(&spoken.tool_call_id)
+                + string(&spoken.name)
+                + string(content)
+        }
+        Role::Assistant if !spoken.tool_calls.is_empty() => {
+            let text = if content.is_empty() { 0 } else { fixed(r#"{"type":"text","text":},"#) + string(content) };
+            let calls = spoken.tool_calls.iter().map(|call| {
+                fixed(r#"{"type":"tool-call","toolCallId":,"toolName":,"input":},"#)
+                    + string(&call.id)
+                    + string(&call.name)
+                    + utf16(&call.arguments_json).max(fixed("{}"))
+            });
+            // The last comma stands for one of the brackets.
+            fixed("[") + text + calls.sum::<usize>()
+        }
+        _ => string(content),
+    };
+    of_message(spoken.role, body)
+}
+
+/// A user message that says `text`.
+pub fn user_message(text: &str) -> u64 {
+    of_message(Role::User, string(text))
+}
+
+/// A summary whose tokens its author did not count: a quarter of its length.
+pub fn summary(text: &str) -> u64 {
+    (utf16(text) as u64).div_ceil(4)
+}
+
+fn of_message(role: Role, body: usize) -> u64 {
+    let units = fixed(r#"{"role":"","content":}"#) + role.as_str().len() + body;
+    // In whole numbers: n / 3.3 rounded up, which doubles give too.
+    (units as u64).saturating_mul(10).div_ceil(33) + PER_MESSAGE
+}
+
+const fn fixed(json: &str) -> usize {
+    json.len()
+}
+
+/// The UTF-16 length of a JSON string, quotes included.
+fn string(text: &str) -> usize {
+    let units = |byte: u8| match byte {
+        b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' => 2,
+        0..0x20 => 6,
+        // A continuation of a character that its first byte has counted.
+        0x80..0xc0 => 0,
+        0xf0.. => 2,
+        _ => 1,
+    };
+    text.bytes().map(units).sum::<usize>() + 2
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::prompt::ToolCall;
+
+    fn spoken(role: Role) -> Spoken {
+        Spoken {
+            role,
+            content: String::new(),
+            tool_call_id: "c1".into(),
+            name: "read".into(),
+            time: None,
+            tool_calls: Vec::new(),
+            id: String::new(),
+        }
+    }
+
+    /// The size of a message from its JSON, as JavaScript computes it.
+    fn from_json(json: &serde_json::Value) -> u64 {
+        let units = json.to_string().encode_utf16().count();
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "small"
+        )]
+        let tokens = (units as f64 / 3.3).ceil() as u64;
+        tokens + 4
+    }
+
+    #[test]
+    fn the_sizes_of_a_known_history() {
+        let filler = "x".repeat(400);
+        let sizes: Vec<u64> = (0..100)
+            .map(|i| {
+                let role = if i % 2 == 0 { Role::User } else { Role::Assistant };
+                message(&spoken(role), &format!("msg {i} {filler}"))
+            })
+            .collect();
+        assert_eq!((sizes[0], sizes[1], sizes[98], sizes.iter().sum()), (136, 138, 136, 13_700_u64));
+    }
+
+    proptest! {
+        #[test]
+        fn every_form_has_the_size_of_its_json(text in "(\\PC|[\u{0}-\u{1f}\"\\\\]|😀){0,40}", calls in 0_usize..3) {
+            let user = serde_json::json!({"role": "user", "content": text});
+            prop_assert_eq!(user_message(&text), from_json(&user));
+            prop_assert_eq!(message(&spoken(Role::User), &text), from_json(&user));
+            let output = serde_json::json!({"type": "text", "value": text});
+            let result = serde_json::json!({"role": "tool", "content": [
+                {"type": "tool-result", "toolCallId": "c1", "toolName": "read", "output": output}
+            ]});
+            prop_assert_eq!(message(&spoken(Role::Tool), &text), from_json(&result));
+            if calls > 0 {
+                let call = |n: usize| ToolCall { id: n.to_string(), name: "t".into(), arguments_json: "{\"a\":1}".into() };
+                let calling = Spoken { tool_calls: (0..calls).map(call).collect(), ..spoken(Role::Assistant) };
+                let mut parts = vec![serde_json::json!({"type": "text", "text": text})];
+                parts.retain(|_| !text.is_empty());
+                parts.extend((0..calls).map(|n| serde_json::json!(
+                    {"type": "tool-call", "toolCallId": n.to_string(), "toolName": "t", "input": {"a": 1}}
+                )));
+                let json = serde_json::json!({"role": "assistant", "content": parts});
+                prop_assert_eq!(message(&calling, &text), from_json(&json));
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Where a conversation begins once its oldest messages are trimmed.
+//!
+//! The cut is aimed at a place that stays the same for many turns, so that providers can keep the prefix: the end of
+//! a summarised segment, else a multiple of twenty; and then it is walked back to a message of the user.
+
+/// A cut without a segment's end to aim at is aimed at a multiple of this.
+const STEP: u64 = 20;
+/// A cut is aimed only where this many messages, or more, are left.
+const LEFT: u64 = 4;
+
+/// What the cut depends on. All slices but `ends` are by message.
+pub struct History<'h> {
+    /// Estimated tokens.
+    pub sizes: &'h [u64],
+    /// Whether the user wrote it.
+    pub users: &'h [bool],
+    /// Its index in the whole history; ascending.
+    pub positions: &'h [u64],
+    /// How many messages the whole history has.
+    pub length: u64,
+    /// Where segments of level 0 end, in the whole history; ascending.
+    pub ends: &'h [u64],
+}
+
+impl History<'_> {
+    /// The index of the first message to carry, so that at most `budget` tokens are; 0: all are. The last message stays
+    /// in any case. A budget of 0 is none.
+    pub fn start(&self, budget: u64) -> usize {
+        let mut rest = self.sizes.iter().fold(0_u64, |sum, &size| sum.saturating_add(size));
+        if budget == 0 || rest <= budget {
+            return 0;
+        }
+        let last = self.sizes.len() - 1;
+        let mut cut = 0;
+        while rest > budget && cut < last {
+            rest = rest.saturating_sub(self.sizes[cut]);
+            cut += 1;
+        }
+        while cut < last && !self.users[cut] {
+            cut += 1;
+        }
+        let aimed = if cut == 0 { None } else { self.aim(self.positions[cut]) };
+        let Some(aimed) = aimed else { return cut };
+        let target = self.positions.partition_point(|&position| position < aimed).min(last);
+        (cut + 1..=target).rev().find(|&index| self.users[index]).unwrap_or(cut)
+    }
+
+    /// The stable place after a cut. Only the first segment's end at or after it counts.
+    fn aim(&self, cut: u64) -> Option<u64> {
+        let before = self.length.saturating_sub(LEFT);
+        let end = self.ends.get(self.ends.partition_point(|&end| end < cut)).copied();
+        let end = end.filter(|&end| end < before && end != cut);
+        end.or_else(|| cut.checked_next_multiple_of(STEP).filter(|&step| step > cut && step < before))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A history of sizes of 10 whose even messages are the user's.
+    fn start(count: u64, first: u64, ends: &[u64], budget: u64) -> usize {
+        let sizes = vec![10; usize::try_from(count).unwrap()];
+        let users: Vec<bool> = (0..count).map(|i| i % 2 == 0).collect();
+        let positions: Vec<u64> = (first..first + count).collect();
+        History { sizes: &sizes, users: &users, positions: &positions, length: first + count, ends }.start(budget)
+    }
+
+    #[test]
+    fn the_cut_is_aimed_forward_and_walked_back() {
+        for (why, count, first, ends, budget, expected) in [
+            ("all fits", 100, 0, &[][..], 1_000, 0),
+            ("no budget is no limit", 100, 0, &[], 0, 0),
+            ("forward to a user", 100, 0, &[], 70, 94),
+            ("a multiple of twenty", 100, 0, &[], 500, 60),
+            ("none before the last four", 100, 0, &[], 150, 86),
+            ("a segment's end", 100, 0, &[20, 56, 80], 500, 56),
+            ("walked back from an odd end", 100, 0, &[57], 500, 56),
+            ("the end is the cut: the next multiple of twenty", 100, 0, &[50], 500, 60),
+            ("the end is the cut, and so is the multiple", 100, 0, &[40], 600, 40),
+            ("an end near the last messages is none", 100, 0, &[97], 500, 60),
+            ("only the first end counts", 100, 0, &[51, 70], 500, 50),
+            ("positions are of the whole history", 100, 10, &[], 500, 50),
+            ("ends too", 100, 1_000, &[20, 1_058], 500, 58),
+            ("the last message stays", 3, 0, &[], 1, 2),
+            ("one message", 1, 0, &[], 1, 0),
+        ] {
+            assert_eq!(start(count, first, ends, budget), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_cut_may_end_on_a_last_message_that_is_not_the_users() {
+        let history =
+            History { sizes: &[9, 9, 9], users: &[true, false, false], positions: &[0, 1, 2], length: 3, ends: &[] };
+        assert_eq!(history.start(10), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn the_cut_is_within_and_keeps_to_its_budget(
+            messages in prop::collection::vec((0_u64..50, any::<bool>()), 1..60),
+            first in prop_oneof![Just(0_u64), Just(u64::MAX - 70), 0_u64..100],
+            mut ends in prop::collection::vec(any::<u64>(), 0..4),
+            near in prop::collection::vec(0_u64..100, 0..4),
+            budget in any::<u64>().prop_map(|b| b % 900),
+        ) {
+            ends.extend(near);
+            ends.sort_unstable();
+            let (sizes, users): (Vec<u64>, Vec<bool>) = messages.into_iter().unzip();
+            let positions: Vec<u64> = (0..sizes.len() as u64).map(|i| first + i).collect();
+            let length = first + sizes.len() as u64;
+            let history = History { sizes: &sizes, users: &users, positions: &positions, length, ends: &ends };
+            let start = history.start(budget);
+            prop_assert!(start < sizes.len());
+            let left: u64 = sizes[start..].iter().sum();
+            prop_assert!(budget == 0 || left <= budget || start == sizes.len() - 1);
+            prop_assert!(start == 0 || users[start] || !users[start..].contains(&true) || start == sizes.len() - 1);
+        }
+    }
+}

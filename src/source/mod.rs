@@ -9,6 +9,7 @@ pub mod feed;
 pub mod files;
 mod mounts;
 mod options;
+mod pending;
 mod profiles;
 mod publish;
 mod reload;
@@ -18,6 +19,7 @@ mod subject;
 mod sweep;
 mod trace;
 mod tree;
+mod walk;
 mod watches;
 
 pub use files::{Contents, FileSet};

@@ -6,7 +6,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -20,28 +20,13 @@ use arc_swap::ArcSwap;
 use super::{
     Options, Status,
     feed::{Change, Feed, Hint, WatchError},
+    pending::{DOUBT, GONE, Pending, REST},
     subject::{Item, Payload, Reading, Sources},
     sweep::Sweep,
     trace::{Lost, Trace},
     watches::{Subject, Watches},
 };
 use crate::{config::WatchMode, id::Id, profile::ProfileSet, settings::Settings, store::Store};
-
-/// How long nothing must happen before a load: most saves are several events.
-const SILENCE: Duration = Duration::from_millis(20);
-/// How long a stream of events can put a load off.
-const LONGEST_SILENCE: Duration = Duration::from_millis(500);
-/// How long a loose file must have rested to be believed whole.
-const REST: Duration = Duration::from_millis(50);
-/// A workspace whose files never rest that long is believed with less, and at last without: never is worse.
-const RESTLESS: [(Duration, Duration); 2] =
-    [(Duration::from_secs(20), Duration::ZERO), (Duration::from_secs(5), Duration::from_millis(10))];
-/// How long a file must have been empty or gone to be believed: editors do both in the middle of a save.
-const DOUBT: Duration = Duration::from_secs(1);
-/// How long a workspace must have been gone: a link is often retargeted by removing and making it.
-const GONE: Duration = Duration::from_millis(250);
-/// The longest pause between tries to load what keeps moving.
-const LONGEST_RETRY: Duration = Duration::from_millis(500);
 
 /// What the loop is told.
 pub(super) enum Message {
@@ -76,36 +61,6 @@ pub(super) struct Reload {
     next_subject: Subject,
     inbox: Receiver<Message>,
     stopped: bool,
-}
-
-/// A subject that must be loaded.
-#[derive(Debug, Clone)]
-pub(super) struct Pending {
-    /// Its first sign.
-    pub(super) since: Instant,
-    due: Instant,
-    tries: u32,
-    /// What looks lost, and since when.
-    doubted: BTreeMap<PathBuf, Instant>,
-}
-
-impl Pending {
-    fn now(now: Instant) -> Self {
-        Self { since: now, due: now, tries: 0, doubted: BTreeMap::new() }
-    }
-
-    /// When all of what looks lost will have looked so for long enough, if that is still to come.
-    fn doubt(&mut self, lost: &[(&Path, Lost)], now: Instant, believed_after: Duration) -> Option<Instant> {
-        self.doubted.retain(|path, _| lost.iter().any(|(lost, _)| lost == path));
-        for (path, lost) in lost {
-            let first_look = self.doubted.entry(path.to_path_buf()).or_insert(now);
-            // The disk knows better since when a file is empty.
-            if let Lost::Empty(age) = lost {
-                *first_look = now.checked_sub(*age).unwrap_or(now);
-            }
-        }
-        self.doubted.values().map(|since| *since + believed_after).filter(|due| *due > now).max()
-    }
 }
 
 impl Reload {
@@ -155,9 +110,11 @@ impl Reload {
         }
     }
 
-    /// Takes in everything that has been said so far.
+    /// Takes in what has been said so far, but not for ever: loads must come to their turn in any flood of events.
     pub(super) fn hear_all(&mut self) {
-        while let Ok(message) = self.inbox.try_recv() {
+        const AT_ONCE: usize = 10_000;
+        for _ in 0..AT_ONCE {
+            let Ok(message) = self.inbox.try_recv() else { return };
             self.hear(message);
         }
     }
@@ -197,8 +154,7 @@ impl Reload {
     /// Makes a subject pending, or puts its load off for as long as its events go on.
     pub(super) fn mark(&mut self, subject: Subject) {
         let now = Instant::now();
-        let pending = self.pending.entry(subject).or_insert_with(|| Pending::now(now));
-        pending.due = (now + SILENCE).min((pending.since + LONGEST_SILENCE).max(now));
+        self.pending.entry(subject).or_insert_with(|| Pending::now(now)).heard(now);
     }
 
     pub(super) fn mark_all(&mut self) {
@@ -300,22 +256,15 @@ impl Reload {
 
     fn retry(&mut self, subject: Subject, now: Instant) -> Option<Payload> {
         let pending = self.pending.get_mut(&subject)?;
-        pending.tries += 1;
+        pending.try_again(now);
         self.status.retried();
-        pending.due = now + (Duration::from_millis(5) * pending.tries).min(LONGEST_RETRY);
         None
     }
 
     /// Whether files of that age have rested long enough; if not, the subject is due when they will have.
     fn wait_for_rest(&mut self, subject: Subject, age: Option<Duration>) -> bool {
         let (Some(pending), Some(age)) = (self.pending.get_mut(&subject), age) else { return true };
-        let now = Instant::now();
-        let waited = now.duration_since(pending.since);
-        let rest = RESTLESS.iter().find(|(after, _)| waited >= *after).map_or(REST, |(_, rest)| *rest);
-        if age < rest {
-            pending.due = now + rest.saturating_sub(age);
-        }
-        age >= rest
+        pending.wait_for_rest(age, Instant::now())
     }
 
     /// Takes over a load's trace and watches what it names; true if nothing moved before it was watched.

@@ -27,6 +27,17 @@ fn every_turn_gives_the_prompt_that_is_expected() {
     });
 }
 
+#[test]
+fn every_small_case_holds() {
+    let (mut count, mut faults) = (0, String::new());
+    insta::glob!("cases/*/*.expect.yaml", |path| match support::expect::run(path) {
+        Ok(held) => count += held,
+        Err(told) => write!(faults, "{}\n{told}", path.display()).unwrap(),
+    });
+    assert!(faults.is_empty(), "{faults}");
+    assert!(count > 0);
+}
+
 /// What a reader of the case wants to see: the messages with the bytes they have, the sections, the findings.
 fn expected(folder: &Path, turn: &Path) -> String {
     let case = support::Case::read(turn);

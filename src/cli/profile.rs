@@ -1,13 +1,21 @@
 //! `promptd profile`: the recipes that prompts are assembled by.
 
-use std::process::ExitCode;
+use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Subcommand;
-use promptd::profile::{Profile, ProfileSet};
+use promptd::{
+    finding::{Counts, Finding, Place, Reported, human},
+    profile::{self, Profile, ProfileFile, ProfileSet},
+    source::{FileSet, files},
+};
 
-use super::{Failure, Outcome, load::Offline, settings::ConfigFile};
+use super::{
+    Failure, Outcome,
+    load::Offline,
+    settings::{self, ConfigFile},
+};
 
-/// Lists, shows and checks profiles, the operator's own included.
+/// Lists, shows, checks and documents profiles, the operator's own included.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -20,22 +28,38 @@ pub(super) struct Arguments {
 enum Command {
     /// Names every profile.
     List,
-    /// Prints a profile's YAML.
+    /// Prints a profile's YAML, and that of those it extends.
     Show {
         /// Its name.
         name: String,
     },
-    /// Checks every profile; exits with 1 if one is at fault.
-    Check,
+    /// Tells everything that is wrong with profiles, with file, line and excerpt; exits with 1 if one is at fault.
+    Check {
+        /// The files; without any, those of the config's folder of profiles. They may extend those and one another.
+        files: Vec<PathBuf>,
+    },
+    /// Prints Markdown tables: the sections of profiles that extend one another, and what gates each.
+    Docs {
+        /// One profile, for it and those that it shares a base with, or several, for these; without any, all.
+        names: Vec<String>,
+        /// A table of each one's inputs instead.
+        #[arg(long)]
+        inputs: bool,
+    },
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let offline = Offline::open(&arguments.config, &[])?;
+    let profiles = &*offline.profiles;
     match &arguments.command {
-        Command::List => list(&offline.profiles),
-        Command::Show { name } => print!("{}", find(&offline.profiles, name)?.source),
+        Command::List => list(profiles),
+        Command::Show { name } => print!("{}", find(profiles, name)?.source),
         // Opening has checked them: a fault would have ended the command.
-        Command::Check => println!("{} profiles, nothing to report", offline.profiles.iter().len()),
+        Command::Check { files } if files.is_empty() => {
+            println!("{} profiles, nothing to report", profiles.iter().len());
+        }
+        Command::Check { files } => return check(&offline, files),
+        Command::Docs { names, inputs } => print!("{}", docs(profiles, names, *inputs)?),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -45,6 +69,77 @@ fn list(profiles: &ProfileSet) {
     for profile in profiles.iter() {
         let own = if profile.built_in { "built in" } else { "own" };
         println!("{:width$}  {own:8}  {}", profile.name.as_str(), profile.description.trim());
+    }
+}
+
+/// Checks files as if they lay in the operator's folder.
+fn check(offline: &Offline, paths: &[PathBuf]) -> Outcome {
+    let given = paths.iter().map(|path| given(path)).collect::<Result<Vec<_>, _>>()?;
+    let others = files::read(&FileSet::Folder { path: offline.config.profiles.clone(), suffix: ".yaml" });
+    let named = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let others = others.into_iter().filter_map(|(path, bytes)| Some((named(&path), bytes.ok()?)));
+    let others = others.filter(|(name, _)| given.iter().all(|((other, _), _)| other != name));
+    let all: Vec<ProfileFile> = others.chain(given.iter().map(|(file, _)| file.clone())).collect();
+
+    let (_, findings) = profile::load(&all, None);
+    let reported: Vec<Reported> = findings.iter().filter_map(|finding| reported(finding, &given)).collect();
+    print!("{}", human::render(&reported, std::io::stdout().is_terminal()));
+    let counts = Counts::of(reported.iter().map(|one| &one.finding));
+    println!("{}", human::summary(counts));
+    Ok(ExitCode::from(u8::from(counts.errors > 0)))
+}
+
+/// A file as profiles are loaded, and its path as it was given.
+type Given = (ProfileFile, String);
+
+fn given(path: &PathBuf) -> Result<Given, Failure> {
+    let told = |why: &dyn std::fmt::Display| Failure::run(format!("the profile {} {why}", path.display()));
+    let absolute = settings::current_folder()?.join(path);
+    let bytes = match files::read(&FileSet::Paths(vec![absolute])).into_values().next() {
+        Some(Ok(bytes)) => bytes,
+        Some(Err(error)) => return Err(told(&error)),
+        None => return Err(told(&"is not there")),
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(((name, bytes), path.display().to_string()))
+}
+
+/// The finding with the path that was given; `None`: it is of another file.
+fn reported(finding: &Finding, given: &[Given]) -> Option<Reported> {
+    let Place::File { path, .. } = &finding.place else { return None };
+    let name = path.strip_prefix("profiles/")?;
+    let ((_, bytes), path) = given.iter().find(|((other, _), _)| other == name)?;
+    let source: Arc<str> = String::from_utf8_lossy(bytes).into();
+    let subject = "profiles".to_owned();
+    Some(Reported { finding: finding.clone(), subject, file: Some(path.clone()), source: Some(source) })
+}
+
+fn docs(profiles: &ProfileSet, names: &[String], inputs: bool) -> Result<String, Failure> {
+    let mut chosen = names.iter().map(|name| find(profiles, name)).collect::<Result<Vec<_>, _>>()?;
+    if inputs {
+        if chosen.is_empty() {
+            chosen = profiles.iter().map(|profile| &**profile).collect();
+        }
+        let table = |one: &&Profile| (one.name.to_string(), profile::inputs_markdown(one));
+        return Ok(titled(chosen.iter().map(table).collect()));
+    }
+    let groups: Vec<Vec<&Profile>> = match chosen.as_slice() {
+        [] => {
+            let families = profiles.iter().map(|one| (one, profile::family(profiles, one)));
+            families.filter(|(one, family)| family[0].name == one.name).map(|(_, family)| family).collect()
+        }
+        [one] => vec![profile::family(profiles, one)],
+        _ => vec![chosen],
+    };
+    let title = |group: &[&Profile]| group.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
+    Ok(titled(groups.iter().map(|group| (title(group), profile::sections_markdown(group))).collect()))
+}
+
+/// Tables one below the other; a single one needs no title.
+fn titled(tables: Vec<(String, String)>) -> String {
+    match tables.as_slice() {
+        [(_, table)] => table.clone(),
+        _ => tables.iter().map(|(title, table)| format!("### {title}\n\n{table}")).collect::<Vec<_>>().join("\n"),
     }
 }
 

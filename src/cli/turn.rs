@@ -37,7 +37,7 @@ fn json(text: &str, faults: Vec<promptd::yaml::Fault>) -> Result<Node, Vec<promp
 
 fn from_json(value: &serde_json::Value) -> Node {
     let at = Mark { line: 1, column: 1 };
-    let scalar = |text: String, plain| Yaml::Scalar(Scalar { text, plain });
+    let scalar = |text: String, plain| Yaml::Scalar(Scalar { text, plain, literal: false });
     let value = match value {
         serde_json::Value::Null => scalar(String::new(), true),
         serde_json::Value::Bool(bool) => scalar(bool.to_string(), true),

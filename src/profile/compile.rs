@@ -8,10 +8,10 @@ use super::{
     names::{Deps, text_fields},
     raw::{RawBudget, RawConversation, RawMessage, RawProfile, RawSection, Spot},
     spec::{
-        Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, Part, Profile, SectionSpec, Share,
-        SummaryTree, TrimSpec, Unit,
+        Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, OnOverflow, Part, Profile, SectionSpec,
+        Share, SummaryTree, TrimSpec, Unit,
     },
-    template::{Names, Template, TemplateFault, Templates},
+    template::{Names, NoNames, Template, TemplateFault, Templates},
     types::{Field, Type},
 };
 use crate::{
@@ -35,12 +35,14 @@ pub fn compile(raw: RawProfile, name: Id, built_in: bool, source: Arc<str>, faul
         let fault = raw.start.fault(Code::ProfileInvalid, "a profile needs `messages`");
         compiler.faults.push(fault);
     }
+    compiler.unique(&raw.messages);
     share_budgets(&mut parts, compiler.budgets.len());
     let contracts = ReplyContract::ALL.map(|contract| (contract.as_str(), contract));
     let reply = raw.reply.as_ref().and_then(|spot| compiler.one_of(spot, "reply contract", &contracts));
     Profile {
         name,
         description: raw.description.map(|spot| spot.value.trim().to_owned()).unwrap_or_default(),
+        extends: raw.extends.map(|spot| spot.value),
         built_in,
         source,
         reply: reply.unwrap_or_default(),
@@ -69,11 +71,6 @@ impl Compiler<'_> {
 
     fn message(&mut self, raw: &RawMessage) -> MessageSpec {
         let sections: Vec<_> = raw.sections.iter().map(|section| self.section(&raw.name.value, section)).collect();
-        for (index, section) in raw.sections.iter().enumerate() {
-            if raw.sections[..index].iter().any(|other| other.id.value == section.id.value) {
-                self.fault(&section.id, format!("the section `{}` stands twice", section.id.value));
-            }
-        }
         if sections.is_empty() {
             self.fault(&raw.name, format!("the message `{}` has no sections", raw.name.value));
         }
@@ -90,10 +87,24 @@ impl Compiler<'_> {
         }
     }
 
+    /// Reports name sections by id, and extending profiles name messages: neither may stand twice.
+    fn unique(&mut self, messages: &[RawMessage]) {
+        let names: Vec<_> = messages.iter().map(|message| &message.name).collect();
+        let ids: Vec<_> = messages.iter().flat_map(|m| m.sections.iter().map(|section| &section.id)).collect();
+        for (what, spots) in [("message", names), ("section", ids)] {
+            let mut seen = std::collections::HashSet::new();
+            for spot in spots {
+                if !seen.insert(spot.value.as_str()) {
+                    self.fault(spot, format!("the {what} `{}` stands twice", spot.value));
+                }
+            }
+        }
+    }
+
     fn section(&mut self, message: &str, raw: &RawSection) -> SectionSpec {
         let key = format!("{message}/{}", raw.id.value);
         let when =
-            raw.when.as_ref().and_then(|spot| self.expression(&format!("{key}.when"), spot, &self.section_names(raw)));
+            raw.when.as_ref().and_then(|spot| self.condition(&format!("{key}.when"), spot, &self.section_names(raw)));
         let file = raw.file.as_ref().and_then(|spot| match FilePattern::parse(&spot.value) {
             Ok(file) => Some(file),
             Err(message) => {
@@ -230,7 +241,7 @@ impl Compiler<'_> {
 
     fn fact(&mut self, label: &Spot<String>, value: &Spot<String>) -> Option<Fact> {
         let message = match self.names.resolve(&value.value) {
-            Ok(Type::Text | Type::Bool | Type::Int | Type::Number) => {
+            Ok(Type::Text | Type::Choice(_) | Type::Bool | Type::Int | Type::Number) => {
                 let (name, field) = value.value.split_once('.').unwrap_or((&value.value, ""));
                 return Some(Fact { label: label.value.clone(), name: name.to_owned(), field: field.to_owned() });
             }
@@ -255,7 +266,9 @@ impl Compiler<'_> {
                 None
             }
         };
+        let globals = self.names.clone();
         ConversationSpec {
+            when: raw.when.as_ref().and_then(|spot| self.condition("conversation.when", spot, &globals)),
             stages: self.stages(raw.stages.as_ref()),
             window: raw.window.as_ref().and_then(|spot| self.amount(spot)),
             deduplicate: raw.deduplicate.unwrap_or(false),
@@ -273,13 +286,21 @@ impl Compiler<'_> {
             ("bytes", Unit::Bytes),
             ("tokens", Unit::Tokens),
             ("estimate", Unit::Estimate),
+            ("entries", Unit::Entries),
         ];
+        let ends = [("close", OnOverflow::Close), ("next_section", OnOverflow::NextSection)];
+        let on_overflow = raw.on_overflow.as_ref().and_then(|spot| self.one_of(spot, "way to overflow", &ends));
         let unit = raw.unit.as_ref().map_or(Some(Unit::Chars), |spot| self.one_of(spot, "unit", &known))?;
         let Some(limit) = &raw.limit else {
             self.fault(&raw.name, format!("the budget `{}` needs a `limit`", raw.name.value));
             return None;
         };
-        Some(Budget { name: raw.name.value.clone(), limit: self.amount(limit)?, unit })
+        Some(Budget {
+            name: raw.name.value.clone(),
+            limit: self.amount(limit)?,
+            unit,
+            on_overflow: on_overflow.unwrap_or_default(),
+        })
     }
 
     fn amount(&mut self, spot: &Spot<String>) -> Option<Amount> {
@@ -318,7 +339,8 @@ impl Compiler<'_> {
     fn stages(&mut self, raw: Option<&Spot<Vec<String>>>) -> Vec<Stage> {
         let known = [("first", Stage::First), ("synthesis", Stage::Synthesis)];
         let Some(raw) = raw else { return Vec::new() };
-        let stage = |name: &String| Spot { value: name.clone(), at: raw.at, file: Arc::clone(&raw.file) };
+        let stage =
+            |name: &String| Spot { value: name.clone(), at: raw.at, file: Arc::clone(&raw.file), literal: false };
         let stages: Vec<_> = raw.value.iter().filter_map(|name| self.one_of(&stage(name), "stage", &known)).collect();
         if raw.value.is_empty() {
             self.fault(
@@ -337,7 +359,7 @@ impl Compiler<'_> {
     fn required(&mut self, raw: &RawSection, key: &str, spot: Option<&Spot<String>>) -> Spot<String> {
         spot.cloned().unwrap_or_else(|| {
             self.fault(&raw.id, format!("the section `{}` needs `{key}`", raw.id.value));
-            Spot { value: String::new(), at: raw.id.at, file: Arc::clone(&raw.id.file) }
+            Spot { value: String::new(), at: raw.id.at, file: Arc::clone(&raw.id.file), literal: false }
         })
     }
 
@@ -353,12 +375,33 @@ impl Compiler<'_> {
         (self.faults.len() == before).then_some(template)
     }
 
+    /// An expression that can hold: one that never does makes what it guards unreachable.
+    fn condition(&mut self, key: &str, spot: &Spot<String>, names: &Names) -> Option<Template> {
+        let condition = self.expression(key, spot, names)?;
+        if condition.names().is_empty() && self.templates.holds(&condition, &NoNames) != Ok(true) {
+            self.fault(spot, format!("`{}` never holds, so this is never reached; remove it instead", spot.value));
+        }
+        for (path, word) in self.templates.comparisons(&condition) {
+            if let Ok(Type::Choice(words)) = names.resolve(&path)
+                && !words.contains(&word)
+            {
+                let near = nearest(&word, words.iter().map(String::as_str));
+                let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                self.fault(spot, format!("`{path}` is never `{word}`: it is one of {}{hint}", words.join(", ")));
+            }
+        }
+        Some(condition)
+    }
+
     fn compiled(&mut self, spot: &Spot<String>, compiled: Result<Template, TemplateFault>) -> Template {
         compiled.unwrap_or_else(|fault| {
             let mut placed = spot.fault(Code::ProfileInvalid, fault.message);
-            // A block's text begins on the line after its indicator; a text of one line stands where it is marked.
-            if spot.value.contains('\n') {
-                placed.at.line = placed.at.line.saturating_add(fault.line);
+            // Only the lines of a `|` block are lines of the file; it stands where its first line with text does. Other
+            // texts are folded or have escapes: their fault is where they begin.
+            if spot.literal {
+                let blank = spot.value.len() - spot.value.trim_start_matches('\n').len();
+                let first = placed.at.line.saturating_sub(u32::try_from(blank).unwrap_or(u32::MAX));
+                placed.at.line = (first + fault.line).saturating_sub(1);
                 placed.at.column = 0;
             }
             self.faults.push(placed);

@@ -51,7 +51,19 @@ fn field(name: &str, node: &Node, path: &str, faults: &Faults) -> Field {
     let mut fields = Fields::at_path(node, path.to_owned(), faults);
     let ty_node = fields.node("type");
     let ty = fields.text("type");
+    let words = fields.texts("one_of");
     declared.ty = match (ty, ty_node) {
+        (Some("string"), Some(_)) if words.is_some() => {
+            let words: Vec<_> = words.into_iter().flatten().map(|(word, _)| word.to_owned()).collect();
+            if words.is_empty() {
+                faults.add(Code::InvalidValue, fields.mark("one_of"), format!("`{path}.one_of` names no word"));
+            }
+            Type::Choice(words)
+        }
+        (Some(_), Some(at)) if words.is_some() => {
+            faults.add(Code::InvalidValue, at.at, format!("`{path}`: only a string can be `one_of` some words"));
+            Type::Any
+        }
         (Some("list"), _) => Type::List(Box::new(element(fields.node("of"), path, faults))),
         (Some("object"), Some(at)) => match element(fields.node("of"), path, faults) {
             Type::Any => {
@@ -130,8 +142,12 @@ fn declared(text: &str) -> Result<Vec<Input>, Vec<String>> {
     let node = crate::yaml::parse(text).unwrap();
     let Value::Map(pairs) = &node.value else { panic!("a mapping") };
     let file: std::sync::Arc<str> = "p.yaml".into();
-    let spot =
-        |pair: &crate::yaml::Pair| Spot { value: pair.key.clone(), at: pair.at, file: std::sync::Arc::clone(&file) };
+    let spot = |pair: &crate::yaml::Pair| Spot {
+        value: pair.key.clone(),
+        at: pair.at,
+        file: std::sync::Arc::clone(&file),
+        literal: false,
+    };
     let raw: Vec<_> = pairs.iter().map(|pair| (spot(pair), pair.value.clone())).collect();
     let mut faults = Vec::new();
     let inputs = inputs(&raw, &mut faults);

@@ -12,7 +12,7 @@ pub type Placed = Spot<(Code, String)>;
 impl<T> Spot<T> {
     /// A fault at this place.
     pub fn fault(&self, code: Code, message: impl Into<String>) -> Placed {
-        Spot { value: (code, message.into()), at: self.at, file: self.file.clone() }
+        Spot { value: (code, message.into()), at: self.at, file: self.file.clone(), literal: false }
     }
 }
 
@@ -20,7 +20,7 @@ impl Placed {
     /// A fault of a file.
     #[must_use]
     pub fn of(fault: Fault, file: &std::sync::Arc<str>) -> Self {
-        Spot { value: (fault.code, fault.message), at: fault.at, file: file.clone() }
+        Spot { value: (fault.code, fault.message), at: fault.at, file: file.clone(), literal: false }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::{borrow::Cow, fmt, io};
 
+use jiff::Timestamp;
 use minijinja::{Environment, Error, ErrorKind, Value, value::ValueKind};
 use serde::Serialize as _;
 
-use crate::text::xml;
+use crate::text::{tags, xml};
 
 /// A filter from text to text, with at most one constant argument.
 pub type PlainFilter = for<'a> fn(&'a str, &str) -> Cow<'a, str>;
@@ -16,6 +17,8 @@ const PLAIN: &[(&str, bool, PlainFilter)] = &[
     ("xml", false, |text, _| xml::escape(text)),
     ("attribute", true, attribute),
     ("defuse", true, |text, tag| xml::defuse_closing_tag(text, tag)),
+    ("defuse_tags", false, |text, _| tags::defuse(text)),
+    ("zulu", false, zulu),
 ];
 
 /// The text filter of that name, and whether it takes an argument.
@@ -33,6 +36,11 @@ fn attribute<'a>(value: &'a str, name: &str) -> Cow<'a, str> {
     }
 }
 
+/// A local time whose offset is zero, with `Z` for it.
+fn zulu<'a>(time: &'a str, _: &str) -> Cow<'a, str> {
+    time.strip_suffix("+00:00").map_or(Cow::Borrowed(time), |local| Cow::Owned(format!("{local}Z")))
+}
+
 /// Adds the filters to an environment.
 pub fn register(env: &mut Environment<'static>) {
     for &(name, takes_argument, filter) in PLAIN.iter().filter(|(name, ..)| *name != "trim") {
@@ -46,6 +54,8 @@ pub fn register(env: &mut Environment<'static>) {
     env.add_filter("quoted", |text: &str| text.replace('"', "&quot;"));
     env.add_filter("sum_of", sum_of);
     env.add_filter("newest", newest);
+    env.add_filter("epoch_ms", |time: &Value| epoch(time).map_or(0, Timestamp::as_millisecond));
+    env.add_filter("newest_first", newest_first);
 }
 
 /// Compact JSON, as `JSON.stringify` writes it: keys in their order, nothing escaped that need not be. With `keys`,
@@ -90,6 +100,20 @@ fn newest(list: &Value, limit: i64, keep: i64, field: &str, value: &str) -> Resu
         start -= 1;
     }
     Ok(items.into_iter().skip(start).collect())
+}
+
+fn epoch(time: &Value) -> Option<Timestamp> {
+    time.as_str()?.parse().ok()
+}
+
+/// A list of objects by a time of theirs, the newest first; equal ones stay in order, those without come last.
+fn newest_first(list: &Value, field: &str) -> Result<Value, Error> {
+    let mut items: Vec<(Option<Timestamp>, Value)> = Vec::new();
+    for item in list.try_iter()? {
+        items.push((epoch(&item.get_attr(field)?), item));
+    }
+    items.sort_by(|(a, _), (b, _)| b.cmp(a));
+    Ok(items.into_iter().map(|(_, item)| item).collect())
 }
 
 /// The sum of a whole-number field over a list of objects.

@@ -5,8 +5,11 @@
 //! [`compile`] checks it, and [`spec::Profile`] is what assembly runs on. `docs/profiles.md` is the manual.
 
 mod builtin;
+#[cfg(test)]
+mod check_tests;
 mod compile;
 mod declare;
+mod docs;
 mod extend;
 mod file;
 mod filters;
@@ -17,12 +20,13 @@ mod spec;
 mod template;
 mod types;
 
+pub use docs::{family, inputs_markdown, sections_markdown};
 pub use file::FilePattern;
 pub use names::Deps;
 pub use set::{ProfileFile, ProfileSet, load};
 pub use spec::{
-    Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, Part, Profile, SectionSpec, Share,
-    SummaryTree, TrimSpec, Unit,
+    Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, OnOverflow, Part, Profile, SectionSpec,
+    Share, SummaryTree, TrimSpec, Unit,
 };
 pub use template::{Scope, Template, Templates};
 pub use types::{Field, Mismatch, Type, check_object, to_rendered};

@@ -96,6 +96,14 @@ const fn text(name: &'static str, deps: Deps) -> Root {
     Root { name, fields: &[], whole: || Type::Text, deps }
 }
 
+const fn choice(name: &'static str, whole: fn() -> Type, deps: Deps) -> Root {
+    Root { name, fields: &[], whole, deps }
+}
+
+fn words(words: &[&str]) -> Type {
+    Type::Choice(words.iter().map(|word| (*word).to_owned()).collect())
+}
+
 const fn flag(name: &'static str, deps: Deps) -> Root {
     Root { name, fields: &[], whole: || Type::Bool, deps }
 }
@@ -109,10 +117,10 @@ pub const ROOTS: &[Root] = &[
     object("workspace", &["id", "root"], Deps::NONE),
     text("persona", Deps::PERSONA),
     text("conversation_summary", Deps::SUMMARY),
-    text("response_format", Deps::FORMAT),
+    choice("response_format", || words(&["text", "json_object"]), Deps::FORMAT),
     text("ephemeral_system_prompt", Deps::EPHEMERAL),
     text("heartbeat_protocol", Deps::NONE),
-    text("stage", Deps::STAGE),
+    choice("stage", || words(&["first", "synthesis"]), Deps::STAGE),
     flag("heartbeat", Deps::HEARTBEAT),
     flag("skip_context_files", Deps::CONTEXT_FILES),
     Root { name: "knowledge", fields: &[], whole: || texts(&["content", "source", "title"]), deps: Deps::KNOWLEDGE },

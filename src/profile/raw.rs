@@ -16,6 +16,8 @@ pub struct Spot<T> {
     pub at: Mark,
     /// In which file.
     pub file: Arc<str>,
+    /// A `|` block, whose lines are lines of the file.
+    pub literal: bool,
 }
 
 /// A profile as written.
@@ -48,6 +50,8 @@ pub struct RawBudget {
     pub limit: Option<Spot<String>>,
     /// `unit`.
     pub unit: Option<Spot<String>>,
+    /// `on_overflow`.
+    pub on_overflow: Option<Spot<String>>,
 }
 
 /// One of `messages`.
@@ -75,6 +79,8 @@ pub const CONVERSATION: &str = "conversation";
 /// `conversation`, as one of `messages`.
 #[derive(Debug, Clone, Default)]
 pub struct RawConversation {
+    /// `when`.
+    pub when: Option<Spot<String>>,
     /// `stages`.
     pub stages: Option<Spot<Vec<String>>>,
     /// `window`: how many messages.
@@ -203,6 +209,7 @@ fn budgets(fields: &mut Fields<'_, '_>, file: &Arc<str>) -> Vec<RawBudget> {
             name: spot(pair.key.clone(), pair.at, file),
             limit: amount(&mut budget, "limit", file),
             unit: text(&mut budget, "unit", file),
+            on_overflow: text(&mut budget, "on_overflow", file),
         });
         budget.finish();
     }
@@ -234,6 +241,7 @@ fn read_message(mut fields: Fields<'_, '_>, file: &Arc<str>) -> Option<RawMessag
 
 fn read_conversation(mut fields: Fields<'_, '_>, file: &Arc<str>) -> RawConversation {
     let conversation = RawConversation {
+        when: text(&mut fields, "when", file),
         stages: texts(&mut fields, "stages", file),
         window: amount(&mut fields, "window", file),
         deduplicate: fields.bool("deduplicate"),
@@ -248,12 +256,13 @@ fn read_conversation(mut fields: Fields<'_, '_>, file: &Arc<str>) -> RawConversa
 }
 
 fn spot<T>(value: T, at: Mark, file: &Arc<str>) -> Spot<T> {
-    Spot { value, at, file: Arc::clone(file) }
+    Spot { value, at, file: Arc::clone(file), literal: false }
 }
 
 fn text(fields: &mut Fields<'_, '_>, key: &'static str, file: &Arc<str>) -> Option<Spot<String>> {
-    let at = fields.node(key).map(|node| node.at)?;
-    fields.text(key).map(|text| spot(text.to_owned(), at, file))
+    let node = fields.node(key)?;
+    let literal = matches!(&node.value, Value::Scalar(scalar) if scalar.literal);
+    fields.text(key).map(|text| Spot { literal, ..spot(text.to_owned(), node.at, file) })
 }
 
 fn flag(fields: &mut Fields<'_, '_>, key: &'static str, _: &Arc<str>) -> Option<bool> {

@@ -159,7 +159,7 @@ impl Source {
     }
 
     fn start(&self) -> Spot<()> {
-        Spot { value: (), at: Mark { line: 1, column: 1 }, file: Arc::clone(&self.file) }
+        Spot { value: (), at: Mark { line: 1, column: 1 }, file: Arc::clone(&self.file), literal: false }
     }
 
     fn build(&self, own: &[Self], shipped: &[Self], built_in: bool) -> (Option<Profile>, Vec<Placed>) {

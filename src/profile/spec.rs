@@ -21,6 +21,8 @@ pub struct Profile {
     pub name: Id,
     /// One or two sentences for a person.
     pub description: String,
+    /// The profile that it extends.
+    pub extends: Option<String>,
     /// Whether it is as the service ships it.
     pub built_in: bool,
     /// The YAML it was read from.
@@ -55,6 +57,18 @@ pub struct Budget {
     pub limit: Amount,
     /// Of what.
     pub unit: Unit,
+    /// What an entry that does not fit ends.
+    pub on_overflow: OnOverflow,
+}
+
+/// What the first entry that does not fit ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnOverflow {
+    /// The budget: nothing that comes after may take the room.
+    #[default]
+    Close,
+    /// Its section alone: the sections after it go on with what is left.
+    NextSection,
 }
 
 /// A number, or the input that has it.
@@ -79,6 +93,8 @@ pub enum Unit {
     Tokens,
     /// Estimated tokens of a user message with the text, as `max_tokens` of a conversation counts them.
     Estimate,
+    /// Entries, whatever their length; headers and footers are free.
+    Entries,
 }
 
 /// A part of a whole, 0 to 1, or the `number` input that has it.
@@ -224,6 +240,8 @@ pub struct Fact {
 /// The caller's conversation, as the profile carries it.
 #[derive(Debug)]
 pub struct ConversationSpec {
+    /// Its condition; absent: always.
+    pub when: Option<Template>,
     /// The stages that it stands in; empty: all.
     pub stages: Vec<Stage>,
     /// How many of the newest messages; absent: all.

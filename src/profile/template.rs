@@ -30,6 +30,19 @@ pub trait Scope {
     fn value(&self, name: &str) -> Value;
 }
 
+/// A scope without any name.
+pub struct NoNames;
+
+impl Scope for NoNames {
+    fn text(&self, _: &str, _: &str) -> Option<Cow<'_, str>> {
+        None
+    }
+
+    fn value(&self, _: &str) -> Value {
+        Value::UNDEFINED
+    }
+}
+
 /// A checked template.
 #[derive(Debug, Clone, Default)]
 pub struct Template {
@@ -131,42 +144,40 @@ impl Templates {
 
     /// Compiles text with values in it.
     pub fn template(&mut self, key: &str, source: &str, names: &Names) -> Result<Template, TemplateFault> {
-        self.compile(key, source.to_owned(), source, names)
+        self.compile(key, source.to_owned(), names)
     }
 
     /// Compiles an expression: a condition, or a list's.
     pub fn expression(&mut self, key: &str, source: &str, names: &Names) -> Result<Template, TemplateFault> {
-        let mut template = self.compile(key, format!("{{% set it = ({source}) %}}"), source, names)?;
+        let mut template = self.compile(key, format!("{{% set it = ({source}) %}}"), names)?;
         template.steps = path_steps(source, names);
         Ok(template)
     }
 
-    fn compile(&mut self, key: &str, text: String, source: &str, names: &Names) -> Result<Template, TemplateFault> {
+    fn compile(&mut self, key: &str, text: String, names: &Names) -> Result<Template, TemplateFault> {
         let fault = |e: &minijinja::Error| TemplateFault {
             line: e.line().and_then(|line| u32::try_from(line).ok()).unwrap_or(1),
             message: e.detail().map_or_else(|| e.kind().to_string(), ToOwned::to_owned),
         };
         self.env.add_template_owned(key.to_owned(), text).map_err(|e| fault(&e))?;
         let template = self.env.get_template(key).map_err(|e| fault(&e))?;
-        let line_of = |word: &str| line_of(source, word);
 
         let mut used = BTreeSet::new();
         let functions: BTreeSet<_> = self.env.globals().map(|(name, _)| name).collect();
         let mut paths: Vec<_> = template.undeclared_variables(true).into_iter().collect();
         paths.retain(|path| !functions.contains(path.as_str()));
         paths.sort();
-        for path in &paths {
-            names.resolve(path).map_err(|message| TemplateFault { line: line_of(path), message })?;
-            used.insert(path.split('.').next().unwrap_or(path).to_owned());
-        }
         let instructions = &get_compiled_template(&template).instructions;
         let code: Vec<_> = (0..).map_while(|i| instructions.get(i)).collect();
-        for (name, what, known) in code.iter().filter_map(|instruction| self.call(instruction)) {
-            if !known {
-                return Err(TemplateFault {
-                    line: line_of(name),
-                    message: format!("the {what} `{name}` is not known"),
-                });
+        let line_at = |index: usize| u32::try_from(index).ok().and_then(|i| instructions.get_line(i)).unwrap_or(1);
+        let at = |index: usize| u32::try_from(line_at(index)).unwrap_or(u32::MAX);
+        for path in &paths {
+            names.resolve(path).map_err(|message| TemplateFault { line: at(use_of(&code, path)), message })?;
+            used.insert(path.split('.').next().unwrap_or(path).to_owned());
+        }
+        for (index, instruction) in code.iter().enumerate() {
+            if let Some((name, what, false)) = self.call(instruction) {
+                return Err(TemplateFault { line: at(index), message: format!("the {what} `{name}` is not known") });
             }
         }
         let steps = plain_steps(&code, names);
@@ -216,6 +227,20 @@ impl Templates {
         Ok(captured.state().lookup("it").unwrap_or_default())
     }
 
+    /// The paths that an expression compares with constant texts, and the texts.
+    pub fn comparisons(&self, expression: &Template) -> Vec<(String, String)> {
+        let Ok(template) = self.env.get_template(&expression.key) else { return Vec::new() };
+        let instructions = &get_compiled_template(&template).instructions;
+        let code: Vec<_> = (0..).map_while(|i| instructions.get(i)).collect();
+        let compared = |end: usize| match (&code[end - 1], &code[end]) {
+            (Instruction::LoadConst(word), Instruction::Eq | Instruction::Ne) => {
+                Some((path_before(&code, end - 1)?, word.as_str()?.to_owned()))
+            }
+            _ => None,
+        };
+        (1..code.len()).filter_map(compared).collect()
+    }
+
     /// Whether a condition holds.
     pub fn holds(&self, condition: &Template, scope: &dyn Scope) -> Result<bool, String> {
         if let Some([Step::Value { name, field, .. }]) = condition.steps.as_deref()
@@ -241,6 +266,12 @@ impl Template {
             Some([Step::Value { name, field, .. }]) if field.is_empty() => Some(name),
             _ => None,
         }
+    }
+
+    /// The names that it uses, sorted; fields are not told apart.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     fn context(&self, scope: &dyn Scope) -> Value {
@@ -299,7 +330,7 @@ fn plain_steps(code: &[&Instruction<'_>], names: &Names) -> Option<Vec<Step>> {
             }
             Instruction::Emit => {
                 let (path, filters) = value.take()?;
-                if *names.resolve(&path).ok()? != Type::Text {
+                if !matches!(names.resolve(&path).ok()?, Type::Text | Type::Choice(_)) {
                     return None;
                 }
                 let (name, field) = path.split_once('.').unwrap_or((&path, ""));
@@ -326,10 +357,33 @@ fn unknown<'k>(name: &str, parent: &str, known: impl Iterator<Item = &'k str>) -
     format!("`{parent}{dot}{name}` is not known{}", hint.unwrap_or_default())
 }
 
-fn line_of(source: &str, word: &str) -> u32 {
-    let last = word.rsplit('.').next().unwrap_or(word);
-    let at = source.find(word).or_else(|| source.find(last)).unwrap_or(0);
-    u32::try_from(1 + source[..at].matches('\n').count()).unwrap_or(u32::MAX)
+/// Which instruction first looks up a dotted path.
+fn use_of(code: &[&Instruction<'_>], path: &str) -> usize {
+    let steps: Vec<_> = path.split('.').collect();
+    let looks_up = |window: &[&Instruction<'_>]| {
+        window.iter().zip(&steps).all(|(instruction, step)| match instruction {
+            Instruction::Lookup(name) | Instruction::GetAttr(name) => name == step,
+            _ => false,
+        })
+    };
+    code.windows(steps.len()).position(looks_up).unwrap_or(0)
+}
+
+/// The dotted path that the instructions before `end` put on the stack, if they do that and nothing else.
+fn path_before(code: &[&Instruction<'_>], end: usize) -> Option<String> {
+    let mut steps = Vec::new();
+    for instruction in code[..end].iter().rev() {
+        match instruction {
+            Instruction::GetAttr(field) => steps.push(*field),
+            Instruction::Lookup(name) => {
+                steps.push(name);
+                steps.reverse();
+                return Some(steps.join("."));
+            }
+            _ => return None,
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -392,6 +446,8 @@ mod tests {
         assert_eq!(told("a\n\n{{ soul|shout }}"), (3, "the filter `shout` is not known".into()));
         assert_eq!(told("{% if soul is odder %}{% endif %}"), (1, "the test `odder` is not known".into()));
         assert_eq!(told("x\n{% if soul %}").0, 2);
+        assert_eq!(told("of the soull\n\n{{ soull }}").0, 3, "only where a template uses the word");
+        assert_eq!(told("the shout\n{{ soul }}\n{{ soul|shout }}").0, 3);
     }
 
     #[test]

@@ -3,13 +3,18 @@
 use minijinja::Value as Rendered;
 use serde_json::{Map, Value};
 
-use crate::yaml::nearest;
+use crate::{text::shorten, yaml::nearest};
+
+/// The most characters of a caller's word that a message shows.
+const MAX_SHOWN_CHARS: usize = 64;
 
 /// What a value is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type {
     /// Text.
     Text,
+    /// One of a few words.
+    Choice(Vec<String>),
     /// True or false.
     Bool,
     /// A whole number.
@@ -56,6 +61,7 @@ impl Type {
     pub fn describe(&self) -> String {
         match self {
             Self::Text => "string".into(),
+            Self::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or "),
             Self::Bool => "bool".into(),
             Self::Int => "int".into(),
             Self::Number => "number".into(),
@@ -73,7 +79,7 @@ impl Type {
     #[must_use]
     pub fn nothing(&self) -> Value {
         match self {
-            Self::Text => Value::String(String::new()),
+            Self::Text | Self::Choice(_) => Value::String(String::new()),
             Self::Bool => Value::Bool(false),
             Self::Int | Self::Number | Self::Time | Self::Any => Value::Null,
             Self::List(_) => Value::Array(Vec::new()),
@@ -85,6 +91,13 @@ impl Type {
     pub fn check(&self, value: &Value) -> Result<Value, Mismatch> {
         let wrong =
             || Mismatch { path: String::new(), message: format!("must be {}, not {}", self.wanted(), kind(value)) };
+        if let (Self::Choice(words), Value::String(word)) = (self, value) {
+            let near = nearest(word, words.iter().map(String::as_str));
+            let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let message = format!("must be {}, not `{}`{hint}", self.describe(), shorten(word, MAX_SHOWN_CHARS));
+            let known = words.contains(word);
+            return if known { Ok(value.clone()) } else { Err(Mismatch { path: String::new(), message }) };
+        }
         match (self, value) {
             (Self::Any, _)
             | (Self::Text, Value::String(_))
@@ -94,10 +107,10 @@ impl Type {
             (Self::Int, Value::Number(number)) => integral(number).map(Value::from).ok_or_else(wrong),
             (Self::Time, Value::Number(number)) => {
                 let moment = integral(number).and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-                moment.map(|t| t.to_string().into()).ok_or_else(wrong)
+                moment.map(|t| instant(t).into()).ok_or_else(wrong)
             }
             (Self::Time, Value::String(text)) => {
-                text.parse::<jiff::Timestamp>().map(|t| t.to_string().into()).map_err(|_| wrong())
+                text.parse::<jiff::Timestamp>().map(|t| instant(t).into()).map_err(|_| wrong())
             }
             (Self::List(of), Value::Array(items)) => {
                 let check = |(index, item)| of.check(item).map_err(|e: Mismatch| e.below(&format!("[{index}]")));
@@ -111,6 +124,7 @@ impl Type {
     fn wanted(&self) -> &'static str {
         match self {
             Self::Text => "a string",
+            Self::Choice(_) => "one of its words",
             Self::Bool => "true or false",
             Self::Int => "a whole number",
             Self::Number => "a number",
@@ -120,6 +134,18 @@ impl Type {
             Self::Any => "anything",
         }
     }
+}
+
+/// A moment as ISO 8601 in UTC: a fraction only where it is not zero, in groups of three digits.
+fn instant(moment: jiff::Timestamp) -> String {
+    let nanoseconds = moment.subsec_nanosecond();
+    let form = match nanoseconds {
+        0 => "%Y-%m-%dT%H:%M:%SZ",
+        n if n % 1_000_000 == 0 => "%Y-%m-%dT%H:%M:%S.%3fZ",
+        n if n % 1_000 == 0 => "%Y-%m-%dT%H:%M:%S.%6fZ",
+        _ => "%Y-%m-%dT%H:%M:%S.%9fZ",
+    };
+    moment.strftime(form).to_string()
 }
 
 impl Field {
@@ -226,8 +252,20 @@ mod tests {
     }
 
     #[test]
+    fn a_choice_is_one_of_its_words() {
+        let choice = Type::Choice(vec!["none".into(), "dynamic".into()]);
+        assert_eq!(choice.check(&json!("dynamic")), Ok(json!("dynamic")));
+        let told = |value| choice.check(&value).unwrap_err().message;
+        assert_eq!(told(json!("dynamc")), "must be `none` or `dynamic`, not `dynamc`; did you mean `dynamic`?");
+        assert_eq!(told(json!(1)), "must be one of its words, not a number");
+    }
+
+    #[test]
     fn times_are_taken_in_both_forms() {
         assert_eq!(Type::Time.check(&json!(1000)), Ok(json!("1970-01-01T00:00:01Z")));
+        assert_eq!(Type::Time.check(&json!(1500)), Ok(json!("1970-01-01T00:00:01.500Z")));
+        assert_eq!(Type::Time.check(&json!(-1)), Ok(json!("1969-12-31T23:59:59.999Z")));
+        assert_eq!(Type::Time.check(&json!("2026-04-02T07:15:00.00005Z")), Ok(json!("2026-04-02T07:15:00.000050Z")));
         assert_eq!(Type::Time.check(&json!("2026-04-02T09:15:00+02:00")), Ok(json!("2026-04-02T07:15:00Z")));
         assert!(Type::Time.check(&json!("tomorrow")).is_err());
     }

@@ -38,6 +38,7 @@ pub fn assemble<'a>(snapshot: &'a Snapshot, profile: &'a Profile, turn: &'a Turn
     };
     let mut told = Vec::new();
     let mut scope = TurnScope::new(snapshot, profile, turn, inputs, &mut told);
+    section::check_active_skill(&scope)?;
     // Sections that stand before the conversation may speak of what it leaves out.
     let mut conversed = profile.conversation().map(|spec| conversation::carry(spec, &scope));
     scope.trimmed = conversed.as_mut().and_then(|conversed| conversed.trimmed.take());
@@ -57,6 +58,9 @@ pub fn assemble<'a>(snapshot: &'a Snapshot, profile: &'a Profile, turn: &'a Turn
                 assembly.conversation(carried);
             }
         }
+    }
+    if profile.conversation().is_none() && !turn.conversation.messages.is_empty() {
+        assembly.sections.extend(conversation::not_carried().sections.into_iter().map(Cow::Owned));
     }
     Ok(assembly.finish())
 }

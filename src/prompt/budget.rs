@@ -4,7 +4,7 @@ use minijinja::Value;
 
 use super::conversation::estimate;
 use crate::{
-    profile::{Amount, Profile, Share, Unit},
+    profile::{Amount, Budget, OnOverflow, Profile, Share, Unit},
     text::measure,
     tokens::Encoding,
 };
@@ -17,14 +17,19 @@ pub struct Budgets(Vec<Left>);
 struct Left {
     rest: u64,
     unit: Unit,
+    on_overflow: OnOverflow,
 }
 
 impl Budgets {
     /// All of them, untouched.
     #[must_use]
     pub fn new(profile: &Profile, inputs: &[Value]) -> Self {
-        let left = |limit: &Amount, unit| Left { rest: amount(limit, profile, inputs).unwrap_or(u64::MAX), unit };
-        Self(profile.budgets.iter().map(|budget| left(&budget.limit, budget.unit)).collect())
+        let left = |budget: &Budget| Left {
+            rest: amount(&budget.limit, profile, inputs).unwrap_or(u64::MAX),
+            unit: budget.unit,
+            on_overflow: budget.on_overflow,
+        };
+        Self(profile.budgets.iter().map(left).collect())
     }
 
     /// What is left of one, in its unit.
@@ -33,7 +38,16 @@ impl Budgets {
         self.0.get(index).map_or(u64::MAX, |left| left.rest)
     }
 
-    /// How much of one a text takes.
+    /// How much of one an entry takes.
+    #[must_use]
+    pub fn entry(&self, index: usize, text: &str) -> u64 {
+        match self.0.get(index).map(|left| left.unit) {
+            Some(Unit::Entries) => 1,
+            _ => self.cost(index, text),
+        }
+    }
+
+    /// How much of one the text around entries takes.
     #[must_use]
     pub fn cost(&self, index: usize, text: &str) -> u64 {
         let cost = match self.0.get(index).map(|left| left.unit) {
@@ -41,6 +55,7 @@ impl Budgets {
             Some(Unit::Utf16) => measure::utf16(text),
             Some(Unit::Bytes) => text.len(),
             Some(Unit::Estimate) => return estimate::user_message(text),
+            Some(Unit::Entries) => 0,
             Some(Unit::Tokens) => return Encoding::O200kBase.count(text),
         };
         cost as u64
@@ -53,9 +68,12 @@ impl Budgets {
         }
     }
 
-    /// Ends one: an entry did not fit, and nothing that comes after may take its place.
-    pub fn close(&mut self, index: usize) {
-        self.take(index, u64::MAX);
+    /// An entry did not fit: takes what its section used, or all, so that nothing that comes after has its place.
+    pub fn overflow(&mut self, index: usize, used: u64) {
+        match self.0.get(index).map(|left| left.on_overflow) {
+            Some(OnOverflow::NextSection) => self.take(index, used),
+            _ => self.take(index, u64::MAX),
+        }
     }
 }
 

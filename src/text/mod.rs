@@ -11,6 +11,7 @@ pub mod inline;
 pub mod measure;
 mod number;
 pub mod shares;
+pub mod tags;
 pub mod xml;
 
 pub use boundary::{grapheme_floor, shorten};

@@ -57,6 +57,8 @@ pub struct Scalar {
     pub text: String,
     /// Written without quotes and not as a block, so that it may be a null, boolean or number.
     pub plain: bool,
+    /// Written as a `|` block: each of its lines is a line of the file, the first with text where the node stands.
+    pub literal: bool,
 }
 
 /// A key and its value.

@@ -74,7 +74,8 @@ impl Builder {
                         return Err(syntax(at, &format!("the tag `{}{}` is not known", tag.handle, tag.suffix)));
                     }
                 };
-                let node = Node { at, value: Value::Scalar(Scalar { text: text.into_owned(), plain }) };
+                let literal = style == ScalarStyle::Literal;
+                let node = Node { at, value: Value::Scalar(Scalar { text: text.into_owned(), plain, literal }) };
                 return self.put(node, anchor);
             }
             Event::SequenceStart(anchor, _) => self.push(at, anchor, Items::List(Vec::new()))?,
@@ -162,7 +163,7 @@ fn weigh(node: &Node) -> (usize, usize) {
 }
 
 fn null(at: Mark) -> Node {
-    Node { at, value: Value::Scalar(Scalar { text: String::new(), plain: true }) }
+    Node { at, value: Value::Scalar(Scalar { text: String::new(), plain: true, literal: false }) }
 }
 
 fn mark(span: Span) -> Mark {

@@ -43,11 +43,25 @@ pub struct Trimmed {
     pub summary_budget: u64,
 }
 
+/// What is told where the profile has no place for a conversation.
+pub fn not_carried() -> Conversed<'static> {
+    without("The profile has no place for a conversation: the caller adds it.")
+}
+
+fn without(reason: &'static str) -> Conversed<'static> {
+    Conversed { sections: vec![report(Outcome::Omitted, reason)], ..Conversed::default() }
+}
+
 /// Carries the turn's conversation.
 pub fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> Conversed<'a> {
     let turn = scope.turn;
     let all = &turn.conversation.messages;
     let mut carried = Conversed::default();
+    if let Some(when) = &spec.when
+        && scope.profile.templates.holds(when, scope) != Ok(true)
+    {
+        return without("The profile has another message in its place this turn.");
+    }
     if !spec.stages.is_empty() && !spec.stages.contains(&turn.stage) {
         carried.sections.push(report(Outcome::Omitted, "It is left out of this stage of the turn."));
         return carried;

@@ -16,8 +16,9 @@ use crate::{
     text::thousands,
 };
 
-/// Renders header, entries and footer. A list that its filters made shorter is a window: no loss, but told. Under a budget only whole entries are taken, in order: the first that does not
-/// fit ends the budget for every section after it too.
+/// Renders header, entries and footer. A list that its filters made shorter is a window: no loss, but told. Under a
+/// budget only whole entries are taken, in order: the first that does not fit ends the section, and the budget for every
+/// section after it unless the profile says otherwise.
 pub fn render(spec: &SectionSpec, each: &Each, scope: &TurnScope<'_>, budgets: &mut Budgets) -> Rendered {
     match entries(each, scope) {
         Ok(entries) if entries.is_empty() => omitted(spec),
@@ -61,13 +62,13 @@ fn fill(
         let reason =
             format!("It takes {cost} of the {rest} left in the budget `{name}`, and stands whole or not at all.");
         let piece = Piece::dropped(spec.id.clone(), spec.stability, reason.clone(), measure(&text));
-        return Ok(Rendered { pieces: vec![piece], findings: vec![exceeded(spec, each, &reason)] });
+        return Ok(Rendered { pieces: vec![piece], findings: vec![exceeded(spec, each, scope, &reason)] });
     }
     let mut cost = budgets.cost(budget, &header) + budgets.cost(budget, &footer);
     let between = budgets.cost(budget, &each.between);
     let mut fit = 0;
     for entry in entries {
-        let next = cost + budgets.cost(budget, entry) + if fit == 0 { 0 } else { between };
+        let next = cost + budgets.entry(budget, entry) + if fit == 0 { 0 } else { between };
         if next > rest {
             break;
         }
@@ -78,7 +79,7 @@ fn fill(
         budgets.take(budget, cost);
         return Ok(Piece::included(spec.id.clone(), spec.stability, whole()).into());
     }
-    budgets.close(budget);
+    budgets.overflow(budget, if fit == 0 { 0 } else { cost });
     let reason = format!("{fit} of {} entries fit into the budget `{name}`.", thousands(entries.len() as u64));
     let original = measure(&whole());
     let piece = if fit == 0 {
@@ -88,11 +89,13 @@ fn fill(
         let included = measure(&text);
         Piece::included(spec.id.clone(), spec.stability, text).truncated(reason.clone(), original, included)
     };
-    Ok(Rendered { pieces: vec![piece], findings: vec![exceeded(spec, each, &reason)] })
+    Ok(Rendered { pieces: vec![piece], findings: vec![exceeded(spec, each, scope, &reason)] })
 }
 
-fn exceeded(spec: &SectionSpec, each: &Each, reason: &str) -> Finding {
-    let place = each.list.as_name().map_or(Place::Unplaced, |name| Place::field(format!("turn.inputs.{name}")));
+fn exceeded(spec: &SectionSpec, each: &Each, scope: &TurnScope<'_>, reason: &str) -> Finding {
+    let is_input = |name: &&String| scope.profile.inputs.iter().any(|input| input.field.name == **name);
+    let input = each.list.names().iter().find(is_input);
+    let place = input.map_or(Place::Unplaced, |name| Place::field(format!("turn.inputs.{name}")));
     let message = format!("section `{}`: {}", spec.id, reason.trim_end_matches('.'));
     Finding::new(Code::BudgetExceeded, place, message)
 }

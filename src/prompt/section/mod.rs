@@ -1,11 +1,14 @@
 //! Rendering one section: a file a kind.
 
+mod active_skill;
 mod context_files;
 mod each;
 mod facts;
 mod skills;
 mod summary_tree;
 mod text;
+
+pub use active_skill::check as check_active_skill;
 
 use super::{
     Stability,
@@ -30,7 +33,8 @@ pub fn render(spec: &SectionSpec, scope: &TurnScope<'_>, budgets: &mut Budgets) 
         return left_out;
     }
     match &spec.body {
-        Body::Text(template) | Body::ActiveSkill(template) => text::render(spec, template, scope, scope),
+        Body::Text(template) => text::render(spec, template, scope, scope),
+        Body::ActiveSkill(template) => active_skill::render(spec, template, scope),
         Body::SummaryTree(tree) => summary_tree::render(spec, tree, scope),
         Body::Each(each) => each::render(spec, each, scope, budgets),
         Body::ContextFiles { heading, entry, files } => context_files::render(spec, heading, entry, files, scope),

@@ -1,5 +1,6 @@
 //! `workspace.yaml`: what an operator sets for one workspace.
 
+mod inputs;
 mod parse;
 mod values;
 

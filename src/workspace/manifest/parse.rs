@@ -7,7 +7,7 @@ use crate::{
     profile::ProfileSet,
     settings::RiskPolicy,
     workspace::{
-        manifest::{AgentSettings, ContextSettings, Lock, MANIFEST, Manifest, values},
+        manifest::{AgentSettings, ContextSettings, Lock, MANIFEST, Manifest, inputs, values},
         tree::FileBytes,
     },
     yaml::{self, Fields, MAX_YAML_BYTES, Mark},
@@ -60,14 +60,21 @@ fn text_of(file: &FileBytes) -> Result<&str, Finding> {
 
 fn decode(mut root: Fields<'_, '_>, id: &Id, profiles: &ProfileSet, reader: &mut values::Reader) -> Manifest {
     let defaults = Manifest::defaults(id);
+    let profile = match root.has("profile") {
+        true => profile(&mut root, profiles),
+        false => Some(defaults.profile.clone()),
+    };
     let manifest = Manifest {
         agent: agent(root.fields("agent"), defaults.agent, reader),
-        profile: profile(&mut root, profiles).unwrap_or(defaults.profile),
         context: context(root.fields("context"), &defaults.context),
         heartbeat_protocol: heartbeat(root.fields("heartbeat"), reader),
         expose_paths: root.bool("expose_paths").unwrap_or(defaults.expose_paths),
         locked: locked(&mut root),
-        inputs: root.pairs("inputs").iter().map(|pair| (pair.key.clone(), pair.value.to_json())).collect(),
+        inputs: inputs::read(
+            &mut root,
+            profile.as_ref().and_then(|id| profiles.get(id.as_str())).map(|profile| &**profile),
+        ),
+        profile: profile.unwrap_or(defaults.profile),
         ..defaults
     };
     let (skills_enabled, skills) = skills(root.fields("skills"));

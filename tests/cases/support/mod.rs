@@ -21,6 +21,8 @@ use promptd::{
 use serde_json::Value;
 use tempfile::TempDir;
 
+pub mod expect;
+
 /// A `*.turn.yaml`: the request's `turn`, and what else the case sets.
 pub struct Case {
     /// The request's `profile`.
@@ -54,6 +56,11 @@ impl Case {
             }
         }
         Self { profile: all["profile"].as_str().map(ToOwned::to_owned), settings, turn: all["turn"].clone() }
+    }
+
+    /// A case of a turn alone.
+    pub fn of(profile: Option<String>, turn: Value) -> Self {
+        Self { profile, settings: Settings::default(), turn }
     }
 
     /// The turn as a client would send it, checked as the service checks it. The clock is fixed where it sets none.

@@ -1,0 +1,108 @@
+//! What is told of a profile when it is loaded, and on which line.
+
+use super::load;
+
+/// The faults of a profile's text: `line:column message`.
+fn faults(text: &str) -> Vec<String> {
+    let (_, findings) = load(&[("p.yaml".into(), text.into())], None);
+    findings
+        .iter()
+        .map(|finding| format!("{} {}", finding.place.to_string().replace("profiles/p.yaml", ""), finding.message))
+        .collect()
+}
+
+/// A profile with one section of these lines; the first is line 8.
+fn section(lines: &str) -> String {
+    format!(
+        "inputs:\n  on: bool\n  mode: {{ type: string, one_of: [none, full] }}\n  list: {{ type: list, of: string }}\n\
+         messages:\n  - name: m\n    sections:\n      - id: a\n{lines}"
+    )
+}
+
+#[test]
+fn a_fault_in_a_block_is_told_on_its_own_line() {
+    let unknown = "`onn` is not known; did you mean `on`?";
+    for (lines, at) in [
+        ("        template: \"{{ onn }}\"\n", ":9:19"),
+        ("        template: |\n          one\n          {{ onn }}\n", ":11"),
+        ("        template: |-\n          {{ onn }}\n", ":10"),
+        ("        template: |\n          {{ onn }}\n", ":10"),
+        ("        template: |+\n\n\n          of onn\n          {{ onn }}\n\n", ":13"),
+        ("        template: | # why\n          one\n\n          {{ onn }}\n", ":12"),
+        // Folded and quoted texts have lines of their own: the fault is where they begin.
+        ("        template: >-\n          one\n          two {{ onn }}\n", ":10:11"),
+        ("        template: \"one\\n{{ onn }}\"\n", ":9:19"),
+        ("        template: \"one\n\n          {{ onn }}\"\n", ":9:19"),
+        ("        template: one\n          two\n\n          {{ onn }}\n", ":9:19"),
+        ("        when: on and\n          onn\n        template: x\n", ":9:15"),
+        ("        when: |-\n          on and\n          onn\n        template: x\n", ":11"),
+        ("        each: list\n        entry: |\n          {{ item }}\n          {{ onn }}\n", ":12"),
+    ] {
+        assert_eq!(faults(&section(lines)), [format!("{at} {unknown}")], "{lines}");
+    }
+}
+
+#[test]
+fn unknown_filters_are_told() {
+    let lines = "        template: |\n          {{ mode }}\n          {{ mode|shout }}\n";
+    assert_eq!(faults(&section(lines)), [":11 the filter `shout` is not known"]);
+}
+
+#[test]
+fn sections_that_nothing_can_reach_are_told() {
+    for (lines, told) in [
+        (
+            "        when: \"false\"\n        template: x\n",
+            ":9:15 `false` never holds, so this is never reached; remove it instead",
+        ),
+        (
+            "        when: 1 > 2\n        template: x\n",
+            ":9:15 `1 > 2` never holds, so this is never reached; remove it instead",
+        ),
+        (
+            "        stages: []\n        template: x\n",
+            ":9:17 a section without stages is never reached; remove it instead",
+        ),
+        ("        when: off\n        template: x\n", ":9:15 `off` is not known; did you mean `on`?"),
+        (
+            "        when: mode == \"ful\"\n        template: x\n",
+            ":9:15 `mode` is never `ful`: it is one of none, full; did you mean `full`?",
+        ),
+        (
+            "        when: on and stage == \"second\"\n        template: x\n",
+            ":9:15 `stage` is never `second`: it is one of first, synthesis",
+        ),
+        ("        template: x\n      - id: a\n        template: y\n", ":10:13 the section `a` stands twice"),
+        (
+            "        template: x\n  - name: other\n    sections:\n      - { id: a, template: y }\n",
+            ":12:15 the section `a` stands twice",
+        ),
+        (
+            "        template: x\n  - name: m\n    sections:\n      - { id: b, template: y }\n",
+            ":10:11 the message `m` stands twice",
+        ),
+    ] {
+        assert_eq!(faults(&section(lines)), [told], "{lines}");
+    }
+    for lines in
+        ["        when: \"true\"\n        template: x\n", "        when: mode == \"full\" or on\n        template: x\n"]
+    {
+        assert_eq!(faults(&section(lines)), Vec::<String>::new(), "{lines}");
+    }
+}
+
+#[test]
+fn budgets_and_choices_are_checked() {
+    let text = "inputs:\n  mode: { type: int, one_of: [a] }\n  none: { type: string, one_of: [] }\n\
+                budgets:\n  b: { limit: 5, unit: words }\n  c: { limit: 5, on_overflow: stop }\n\
+                messages:\n  - name: m\n    sections:\n      - { id: a, template: x }\n";
+    assert_eq!(
+        faults(text),
+        [
+            ":2:17 `inputs.mode`: only a string can be `one_of` some words",
+            ":3:33 `inputs.none.one_of` names no word",
+            ":5:24 `words` is no unit; known: chars, utf16, bytes, tokens, entries",
+            ":6:31 `stop` is no way to overflow; known: close, next_section",
+        ]
+    );
+}

@@ -1,0 +1,74 @@
+//! The skill that a turn activates: named by the input `active_skill`, or by `/<skill-id>` before the user's message.
+
+use minijinja::Value;
+
+use super::{Rendered, failed, included, omitted};
+use crate::{
+    profile::{Body, SectionSpec, Template},
+    prompt::{
+        Role, Source, TurnError,
+        scope::{Local, Locals, TurnScope},
+    },
+    workspace::{SKILL_FILE, Skill},
+    yaml::nearest,
+};
+
+/// The input that names the skill.
+const INPUT: &str = "active_skill";
+
+/// Refuses a turn whose input names a skill that it may not see.
+pub fn check(scope: &TurnScope<'_>) -> Result<(), TurnError> {
+    let asks = |spec: &SectionSpec| matches!(spec.body, Body::ActiveSkill(_));
+    if scope.profile.sections().any(|(_, spec)| asks(spec)) { find(scope).map(drop) } else { Ok(()) }
+}
+
+/// Renders the template over the active skill; without one there is nothing.
+pub fn render(spec: &SectionSpec, template: &Template, scope: &TurnScope<'_>) -> Rendered {
+    let Ok(Some(skill)) = find(scope) else { return omitted(spec) };
+    // A reader of UTF-16, such as the JVM, sorts characters beyond U+FFFF before those at the end of the first plane.
+    let mut files: Vec<&str> = skill.files.iter().map(|file| &*file.path).collect();
+    files.sort_by(|a, b| a.encode_utf16().cmp(b.encode_utf16()));
+    let value = Value::from_pairs([
+        ("id", Value::from(&*skill.folder_name)),
+        ("name", Value::from(&*skill.name)),
+        ("body", Value::from(&*skill.body)),
+        ("files", files.into_iter().collect()),
+    ]);
+    let own = [("skill", Local::Value(value))];
+    let mut text = String::new();
+    if let Err(error) = scope.profile.templates.render(template, &Locals { own: &own, outer: scope }, &mut text) {
+        return failed(spec, scope, &error);
+    }
+    let mut rendered = included(spec, text);
+    let source = Source { path: format!("{}/{SKILL_FILE}", skill.folder).into(), sha256: skill.sha256.clone() };
+    rendered.pieces = rendered.pieces.into_iter().map(|piece| piece.made_from(Some(source.clone()))).collect();
+    rendered.findings.extend(skill.findings.iter().cloned());
+    rendered
+}
+
+/// The active skill. An id is a skill's name or its folder's; the error: the turn names one that it may not see.
+fn find<'a>(scope: &TurnScope<'a>) -> Result<Option<&'a Skill>, TurnError> {
+    let given = scope.input(INPUT).filter(|value| !value.is_none()).map(|value| value.as_str().unwrap_or_default());
+    match given {
+        Some("") => Ok(None),
+        Some(id) => shown(scope, id).map(Some).ok_or_else(|| unknown(scope, id)),
+        None => Ok(prefix(scope).and_then(|id| shown(scope, id))),
+    }
+}
+
+fn shown<'a>(scope: &TurnScope<'a>, id: &str) -> Option<&'a Skill> {
+    scope.skills().find(|skill| *skill.name == *id).or_else(|| scope.skills().find(|skill| *skill.folder_name == *id))
+}
+
+/// The word after the slash that the newest user message begins with.
+fn prefix<'t>(scope: &TurnScope<'t>) -> Option<&'t str> {
+    let messages = &scope.turn.conversation.messages;
+    let newest = messages.iter().rev().find(|message| message.role == Role::User)?;
+    newest.content.strip_prefix('/')?.split(char::is_whitespace).next().filter(|id| !id.is_empty())
+}
+
+fn unknown(scope: &TurnScope<'_>, id: &str) -> TurnError {
+    let near = nearest(id, scope.skills().map(|skill| &*skill.name));
+    let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    TurnError::invalid(format!("turn.inputs.{INPUT}"), format!("no skill that is shown to this turn has this id{hint}"))
+}

@@ -36,6 +36,7 @@ pub fn compile(raw: RawProfile, name: Id, built_in: bool, source: Arc<str>, faul
         compiler.faults.push(fault);
     }
     compiler.unique(&raw.messages);
+    compiler.reach_summaries(&raw.messages, &parts);
     share_budgets(&mut parts, compiler.budgets.len());
     let contracts = ReplyContract::ALL.map(|contract| (contract.as_str(), contract));
     let reply = raw.reply.as_ref().and_then(|spot| compiler.one_of(spot, "reply contract", &contracts));
@@ -66,6 +67,19 @@ impl Compiler<'_> {
         match &raw.conversation {
             Some(conversation) => Part::Conversation(self.conversation(conversation)),
             None => Part::Message(self.message(raw)),
+        }
+    }
+
+    /// Summaries stand for what a conversation trims: without one that does, they are never reached.
+    fn reach_summaries(&mut self, raw: &[RawMessage], parts: &[Part]) {
+        let trims = |part: &Part| matches!(part, Part::Conversation(spec) if spec.trim.is_some());
+        if parts.iter().any(trims) {
+            return;
+        }
+        for section in raw.iter().flat_map(|message| &message.sections) {
+            if let Some(kind) = section.kind.as_ref().filter(|kind| kind.value == "summary_tree") {
+                self.fault(kind, "`summary_tree` is never reached: no conversation has `max_tokens`".to_owned());
+            }
         }
     }
 
@@ -227,6 +241,10 @@ impl Compiler<'_> {
             }
             index
         });
+        let whole = raw.whole.unwrap_or(false);
+        if whole && budget.is_none() {
+            self.fault(list, "`whole` goes with `budget`".to_owned());
+        }
         Each {
             header: raw.header.as_ref().map(|spot| self.template(&format!("{key}.header"), spot, names)),
             entry: self.template(&format!("{key}.entry"), &entry, &entry_names),
@@ -235,7 +253,7 @@ impl Compiler<'_> {
             list: list_template,
             of: of.to_owned(),
             budget,
-            whole: raw.whole.unwrap_or(false),
+            whole,
         }
     }
 
@@ -257,9 +275,10 @@ impl Compiler<'_> {
         let names = self.names.with(&locals, Deps::CONVERSATION);
         let tools = raw.tools.as_ref().and_then(|s| self.one_of(s, "tools", &[("all", false), ("paired", true)]));
         let trim = match (&raw.max_tokens, &raw.summary_budget) {
-            (Some(max), Some(part)) => Some((max, part)).and_then(|(max, part)| {
-                Some(TrimSpec { max_tokens: self.amount(max)?, summary_budget: self.share(part)? })
-            }),
+            (Some(max), Some(part)) => match (self.amount(max), self.share(part)) {
+                (Some(max_tokens), Some(summary_budget)) => Some(TrimSpec { max_tokens, summary_budget }),
+                _ => None,
+            },
             (None, None) => None,
             (Some(alone), None) | (None, Some(alone)) => {
                 self.fault(alone, "`max_tokens` and `summary_budget` go together".to_owned());

@@ -60,7 +60,6 @@ pub fn register(env: &mut Environment<'static>) {
 
 /// Compact JSON, as `JSON.stringify` writes it: keys in their order, nothing escaped that need not be. With `keys`,
 /// an object's fields of those names alone, in that order.
-#[expect(clippy::needless_pass_by_value, reason = "the form of a filter's arguments")]
 fn json(value: &Value, keys: Option<Vec<String>>) -> Result<String, Error> {
     let picked = keys.filter(|_| value.kind() == ValueKind::Map).map(|keys| {
         let field = |key: String| value.get_item(&Value::from(key.as_str())).ok().map(|found| (key, found));

@@ -114,7 +114,9 @@ impl Type {
             }
             (Self::List(of), Value::Array(items)) => {
                 let check = |(index, item)| of.check(item).map_err(|e: Mismatch| e.below(&format!("[{index}]")));
-                items.iter().enumerate().map(check).collect::<Result<Vec<_>, _>>().map(Value::Array)
+                // A null says nothing; where items may be anything, it is one of them.
+                let is_item = |(_, item): &(usize, &Value)| !item.is_null() || **of == Self::Any;
+                items.iter().enumerate().filter(is_item).map(check).collect::<Result<Vec<_>, _>>().map(Value::Array)
             }
             (Self::Object(fields), Value::Object(given)) => check_object(fields, given),
             _ => Err(wrong()),
@@ -239,6 +241,7 @@ mod tests {
     #[test]
     fn what_is_left_out_is_filled() {
         assert_eq!(memory().check(&json!([{"key": "a"}])), Ok(json!([{"key": "a", "hits": 1}])));
+        assert_eq!(memory().check(&json!([null, {"key": "a"}, null])), Ok(json!([{"key": "a", "hits": 1}])));
         assert_eq!(memory().check(&json!([{"key": "a", "hits": 2.0}])), Ok(json!([{"key": "a", "hits": 2}])));
     }
 

@@ -56,11 +56,11 @@ const fn fixed(json: &str) -> usize {
 /// The UTF-16 length of a JSON string, quotes included.
 fn string(text: &str) -> usize {
     let units = |byte: u8| match byte {
-        b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' => 2,
+        // Escaped by one backslash; and the first byte of what UTF-16 writes as a pair.
+        b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' | 0xf0.. => 2,
         0..0x20 => 6,
         // A continuation of a character that its first byte has counted.
         0x80..0xc0 => 0,
-        0xf0.. => 2,
         _ => 1,
     };
     text.bytes().map(units).sum::<usize>() + 2

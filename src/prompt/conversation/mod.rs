@@ -318,3 +318,6 @@ fn summary(all: usize, kept: usize, left_out: &LeftOut) -> Section {
     }
     report(Outcome::Included, reason + ".")
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,7 +44,9 @@ fn fill(
     let whole = || join(&header, entries, &each.between, &footer);
     let Some(budget) = each.budget else {
         let mut piece = Piece::included(spec.id.clone(), spec.stability, whole());
-        if let Some(all) = scope.value(&each.of).len().filter(|all| *all > entries.len()) {
+        // A bare name is the list itself: nothing can be missing, and a list's value can be dear to make.
+        let all = if each.list.as_name().is_some() { None } else { scope.value(&each.of).len() };
+        if let Some(all) = all.filter(|all| *all > entries.len()) {
             piece.report.reason = format!("{} of {all} entries are shown.", entries.len()).into();
         }
         return Ok(piece.into());

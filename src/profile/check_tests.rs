@@ -101,7 +101,7 @@ fn budgets_and_choices_are_checked() {
         [
             ":2:17 `inputs.mode`: only a string can be `one_of` some words",
             ":3:33 `inputs.none.one_of` names no word",
-            ":5:24 `words` is no unit; known: chars, utf16, bytes, tokens, entries",
+            ":5:24 `words` is no unit; known: chars, utf16, bytes, tokens, estimate, entries",
             ":6:31 `stop` is no way to overflow; known: close, next_section",
         ]
     );

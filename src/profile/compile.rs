@@ -65,7 +65,7 @@ struct Compiler<'f> {
 impl Compiler<'_> {
     fn part(&mut self, raw: &RawMessage) -> Part {
         match &raw.conversation {
-            Some(conversation) => Part::Conversation(self.conversation(conversation)),
+            Some(conversation) => Part::Conversation(Box::new(self.conversation(conversation))),
             None => Part::Message(self.message(raw)),
         }
     }

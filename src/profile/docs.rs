@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Body, Profile, ProfileSet, SectionSpec, Type, spec::Input};
+use super::{Body, Profile, ProfileSet, SectionSpec, Template, Type, spec::Input};
 use crate::prompt::Stage;
 
 /// The profiles that extend one another with `profile`, the one that the others extend first.
@@ -32,7 +32,8 @@ fn root<'s>(profiles: &'s ProfileSet, profile: &'s Profile) -> &'s Profile {
 pub fn sections_markdown(profiles: &[&Profile]) -> String {
     let mut rows: Vec<(&str, &str)> = Vec::new();
     for profile in profiles {
-        let mut after = 0;
+        let shares = profile.sections().any(|(message, section)| rows.contains(&(&message.name, &section.id)));
+        let mut after = if shares { 0 } else { rows.len() };
         for (message, section) in profile.sections() {
             let row = (message.name.as_str(), section.id.as_str());
             match rows.iter().position(|other| *other == row) {
@@ -92,7 +93,7 @@ fn shown(profile: &Profile, section: &SectionSpec) -> String {
 
 /// What decides whether a section is shown: the inputs and the other names in its condition, or its list.
 fn gating(profile: &Profile, section: &SectionSpec) -> String {
-    let mut names: Vec<&str> = section.when.iter().flat_map(|when| when.names()).map(String::as_str).collect();
+    let mut names: Vec<&str> = section.when.iter().flat_map(Template::names).map(String::as_str).collect();
     match &section.body {
         Body::Each(each) => names.extend(each.list.names().iter().map(String::as_str)),
         Body::ActiveSkill(_) => {

@@ -86,6 +86,7 @@ fn extend_section(sections: &mut Vec<RawSection>, section: RawSection, faults: &
         (Some(index), true) => drop(sections.remove(index)),
         (Some(index), false) => {
             let old = sections.remove(index);
+            let old = if gives_body(&section, &old) { without_body(old) } else { old };
             sections.insert(index, section.over(old));
         }
         (None, true) => {
@@ -107,5 +108,28 @@ fn extend_section(sections: &mut Vec<RawSection>, section: RawSection, faults: &
             };
             sections.insert(index, section);
         }
+    }
+}
+
+/// Whether a section says another kind of thing than the one it is laid over, of which then nothing may be left.
+fn gives_body(top: &RawSection, base: &RawSection) -> bool {
+    let is_list = base.each.is_some();
+    top.kind.is_some() || (top.each.is_some() && !is_list) || (top.template.is_some() && is_list)
+}
+
+fn without_body(base: RawSection) -> RawSection {
+    RawSection {
+        template: None,
+        each: None,
+        header: None,
+        entry: None,
+        between: None,
+        footer: None,
+        budget: None,
+        whole: None,
+        kind: None,
+        facts: None,
+        files: None,
+        ..base
     }
 }

@@ -112,7 +112,7 @@ pub enum Part {
     /// A message of the profile's own.
     Message(MessageSpec),
     /// The caller's conversation.
-    Conversation(ConversationSpec),
+    Conversation(Box<ConversationSpec>),
 }
 
 /// A message: its sections joined by its separator; without any text there is no message.
@@ -285,7 +285,7 @@ impl Profile {
     #[must_use]
     pub fn conversation(&self) -> Option<&ConversationSpec> {
         self.parts.iter().find_map(|part| match part {
-            Part::Conversation(conversation) => Some(conversation),
+            Part::Conversation(conversation) => Some(&**conversation),
             Part::Message(_) => None,
         })
     }

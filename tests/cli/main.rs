@@ -7,6 +7,7 @@ mod config;
 mod docs;
 mod init;
 mod logs;
+mod manual;
 mod profile;
 mod render;
 mod serve;

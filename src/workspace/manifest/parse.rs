@@ -60,12 +60,11 @@ fn text_of(file: &FileBytes) -> Result<&str, Finding> {
 
 fn decode(mut root: Fields<'_, '_>, id: &Id, profiles: &ProfileSet, reader: &mut values::Reader) -> Manifest {
     let defaults = Manifest::defaults(id);
-    let profile = match root.has("profile") {
-        true => profile(&mut root, profiles),
-        false => Some(defaults.profile.clone()),
-    };
+    let agent = agent(root.fields("agent"), defaults.agent, reader);
+    let is_named = root.node("profile").is_some();
+    let profile = if is_named { profile(&mut root, profiles) } else { Some(defaults.profile.clone()) };
     let manifest = Manifest {
-        agent: agent(root.fields("agent"), defaults.agent, reader),
+        agent,
         context: context(root.fields("context"), &defaults.context),
         heartbeat_protocol: heartbeat(root.fields("heartbeat"), reader),
         expose_paths: root.bool("expose_paths").unwrap_or(defaults.expose_paths),

@@ -95,7 +95,7 @@ fn shown(profile: &Profile, section: &SectionSpec) -> String {
 fn gating(profile: &Profile, section: &SectionSpec) -> String {
     let mut names: Vec<&str> = section.when.iter().flat_map(Template::names).map(String::as_str).collect();
     match &section.body {
-        Body::Each(each) => names.extend(each.list.names().iter().map(String::as_str)),
+        Body::Each(each) => names.extend(each.of.split('.').next()),
         Body::ActiveSkill(_) => {
             names.extend(profile.inputs.iter().map(|input| input.field.name.as_str()).filter(|n| *n == "active_skill"));
         }

@@ -425,6 +425,7 @@ mod tests {
             "{{ user.name|trim }}",
             "{{ user.name|trim|defuse('b') }}{{ persona }}!",
             "{{ user.name|attribute('title') }}{{ persona|attribute('source') }}",
+            "{{ user.name|xml }}{{ user.name|defuse_tags }}{{ user.name|zulu }}",
         ] {
             let mut templates = Templates::new();
             let template = templates.template("t", source, &names()).unwrap();

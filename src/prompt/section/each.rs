@@ -95,8 +95,7 @@ fn fill(
 }
 
 fn exceeded(spec: &SectionSpec, each: &Each, scope: &TurnScope<'_>, reason: &str) -> Finding {
-    let is_input = |name: &&String| scope.profile.inputs.iter().any(|input| input.field.name == **name);
-    let input = each.list.names().iter().find(is_input);
+    let input = each.of.split('.').next().filter(|name| scope.input(name).is_some());
     let place = input.map_or(Place::Unplaced, |name| Place::field(format!("turn.inputs.{name}")));
     let message = format!("section `{}`: {}", spec.id, reason.trim_end_matches('.'));
     Finding::new(Code::BudgetExceeded, place, message)

@@ -100,6 +100,25 @@ fn ten_thousand_messages_and_a_thousand_segments_are_no_matter() {
     }
 }
 
+/// The system message, the newest user message and a multiple of twenty before it, counted in the window; the recalled
+/// passages before them are not marked.
+#[test]
+fn a_provider_is_asked_to_keep_what_stays() {
+    let speak = |n: usize| spoken(if n % 2 == 0 { Role::User } else { Role::Assistant }, &format!("m{n}"));
+    for (count, marked) in [(3, &[][..]), (7, &["m0", "m6"]), (30, &["m20", "m28"])] {
+        let conversation = Conversation { messages: (0..count).map(speak).collect(), ..Conversation::default() };
+        let turn = turn(conversation, &serde_json::json!({"recall": [{"text": "found"}]}));
+        let prompt = prompt(&SNAPSHOT, "kern", &turn);
+        let rendered = crate::render::render(&prompt, crate::render::RenderFormat::AnthropicMessages);
+        let json: serde_json::Value = serde_json::from_str(&rendered).unwrap();
+        let is_marked = |block: &&serde_json::Value| block.get("cache_control").is_some();
+        assert_eq!(json["system"].as_array().unwrap().iter().filter(is_marked).count(), 1, "{count}");
+        let blocks = json["messages"].as_array().unwrap().iter().flat_map(|m| m["content"].as_array().unwrap());
+        let texts: Vec<_> = blocks.filter(is_marked).map(|block| block["text"].as_str().unwrap()).collect();
+        assert_eq!(texts, marked, "{count}");
+    }
+}
+
 fn any_spoken() -> impl Strategy<Value = Spoken> {
     let role = prop::sample::select(vec![Role::System, Role::User, Role::Assistant, Role::Tool]);
     let id = || prop::sample::select(vec!["", "", "a", "b"]);

@@ -16,9 +16,13 @@ pub struct Shortened {
 /// The first `limit` UTF-16 units of a longer text, with a note; `None`: the text fits, or `limit` is 0, which is none.
 /// A character that would be halved is left out.
 pub fn shorten(text: &str, limit: u64) -> Option<Shortened> {
-    let whole = utf16(text);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    if limit == 0 || whole <= limit {
+    // No text has more UTF-16 units than bytes.
+    if limit == 0 || text.len() <= limit {
+        return None;
+    }
+    let whole = utf16(text);
+    if whole <= limit {
         return None;
     }
     let mut units = 0;

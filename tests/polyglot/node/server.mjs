@@ -39,7 +39,7 @@ export async function serve(settings = {}) {
     writeFileSync(join(folder, "workspaces", name, "workspace.yaml"), manifest);
   }
   const config = join(folder, "promptd.yaml");
-  writeFileSync(config, JSON.stringify({ workspaces: { root: "workspaces" }, ...settings })); // JSON is YAML
+  writeFileSync(config, JSON.stringify({ workspaces: { root: "workspaces" }, log: { level: "warn" }, ...settings })); // JSON is YAML
   const child = spawn(process.env.PROMPTD_BIN, ["serve", "--config", config, "--listen", "127.0.0.1:0"], {
     stdio: ["ignore", "pipe", "inherit"],
   });

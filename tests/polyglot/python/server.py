@@ -33,7 +33,7 @@ class Server:
             (self.folder / "workspaces" / name / "workspace.yaml").write_text(manifest, encoding="utf-8")
         config = self.folder / "promptd.yaml"
         # JSON is YAML.
-        config.write_text(json.dumps({"workspaces": {"root": "workspaces"}} | self.settings), encoding="utf-8")
+        config.write_text(json.dumps({"workspaces": {"root": "workspaces"}, "log": {"level": "warn"}} | self.settings), encoding="utf-8")
         command = [os.environ["PROMPTD_BIN"], "serve", "--config", str(config), "--listen", "127.0.0.1:0"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         late = threading.Timer(START_SECONDS, self.process.kill)

@@ -104,7 +104,7 @@ fn ten_thousand_messages_and_a_thousand_segments_are_no_matter() {
 /// passages before them are not marked.
 #[test]
 fn a_provider_is_asked_to_keep_what_stays() {
-    let speak = |n: usize| spoken(if n % 2 == 0 { Role::User } else { Role::Assistant }, &format!("m{n}"));
+    let speak = |n: usize| spoken(if n.is_multiple_of(2) { Role::User } else { Role::Assistant }, &format!("m{n}"));
     for (count, marked) in [(3, &[][..]), (7, &["m0", "m6"]), (30, &["m20", "m28"])] {
         let conversation = Conversation { messages: (0..count).map(speak).collect(), ..Conversation::default() };
         let turn = turn(conversation, &serde_json::json!({"recall": [{"text": "found"}]}));

@@ -74,7 +74,7 @@ fn list(profiles: &ProfileSet) {
 
 /// Checks files as if they lay in the operator's folder.
 fn check(offline: &Offline, paths: &[PathBuf]) -> Outcome {
-    let given = paths.iter().map(|path| given(path)).collect::<Result<Vec<_>, _>>()?;
+    let given = paths.iter().map(given).collect::<Result<Vec<_>, _>>()?;
     let others = files::read(&FileSet::Folder { path: offline.config.profiles.clone(), suffix: ".yaml" });
     let named = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let others = others.into_iter().filter_map(|(path, bytes)| Some((named(&path), bytes.ok()?)));
@@ -121,7 +121,7 @@ fn docs(profiles: &ProfileSet, names: &[String], inputs: bool) -> Result<String,
             chosen = profiles.iter().map(|profile| &**profile).collect();
         }
         let table = |one: &&Profile| (one.name.to_string(), profile::inputs_markdown(one));
-        return Ok(titled(chosen.iter().map(table).collect()));
+        return Ok(titled(&chosen.iter().map(table).collect::<Vec<_>>()));
     }
     let groups: Vec<Vec<&Profile>> = match chosen.as_slice() {
         [] => {
@@ -132,12 +132,13 @@ fn docs(profiles: &ProfileSet, names: &[String], inputs: bool) -> Result<String,
         _ => vec![chosen],
     };
     let title = |group: &[&Profile]| group.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
-    Ok(titled(groups.iter().map(|group| (title(group), profile::sections_markdown(group))).collect()))
+    let tables: Vec<_> = groups.iter().map(|group| (title(group), profile::sections_markdown(group))).collect();
+    Ok(titled(&tables))
 }
 
 /// Tables one below the other; a single one needs no title.
-fn titled(tables: Vec<(String, String)>) -> String {
-    match tables.as_slice() {
+fn titled(tables: &[(String, String)]) -> String {
+    match tables {
         [(_, table)] => table.clone(),
         _ => tables.iter().map(|(title, table)| format!("### {title}\n\n{table}")).collect::<Vec<_>>().join("\n"),
     }

@@ -64,3 +64,20 @@ fn docs_are_tables_by_family() {
     let inputs = run(&repository(), &["profile", "docs", "--inputs", "kai-local"]);
     assert!(inputs.out.contains("| `memory_budget` | int | `2000` |"), "{}", inputs.out);
 }
+
+#[test]
+fn a_workspaces_inputs_are_checked_against_its_profile() {
+    let manifest =
+        "profile: kai-local\ninputs:\n  memory_budgt: 500\n  general_memories: [{ key: a, hit_count: many }]\n";
+    let home = folder(&[("ws/workspace.yaml", manifest)]);
+    let ran = run(home.path(), &["check", "ws"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    for part in [
+        "ws/workspace.yaml:3:3",
+        "`inputs.memory_budgt` is not known; did you mean `memory_budget`? (profile `kai-local`)",
+        "ws/workspace.yaml:4:43",
+        "`inputs.general_memories[0].hit_count` must be a whole number, not a string",
+    ] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+}

@@ -1,6 +1,7 @@
 //! Laying out a case's workspace, reading its turn, and what holds for every prompt.
 
 use std::{
+    fmt::Write as _,
     fs,
     io::Write as _,
     os::unix::fs::{PermissionsExt, symlink},
@@ -268,7 +269,7 @@ pub fn visible(text: &str) -> String {
             c.to_string()
         };
         if run > LONGEST_RUN {
-            out += &format!("<{run} times {shown}>");
+            let _ = write!(out, "<{run} times {shown}>");
         } else {
             out.push_str(&shown.repeat(run));
         }

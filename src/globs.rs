@@ -1,14 +1,18 @@
 //! Allowlists and blocklists over skill names.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::GlobBuilder;
+use regex::{RegexSet, RegexSetBuilder};
 
 /// Globs over skill names: without regard to case, over the whole name, `*` matching `/` too.
+///
+/// `globset` says whether a glob is well formed, but matches bytes: `?` would be a third of a Chinese character, and É
+/// would not be é. So the matching is done by a regular expression over characters.
 #[derive(Debug, Clone)]
 pub struct NameGlobs {
     globs: Vec<String>,
-    set: GlobSet,
+    set: RegexSet,
 }
 
 /// The most globs that one list may have, and the most bytes that one glob may have: matching stays cheap.
@@ -20,7 +24,7 @@ impl NameGlobs {
     /// Compiles the globs. A bad one is an error, never a no-match.
     pub fn compile<S: AsRef<str>>(globs: impl IntoIterator<Item = S>) -> Result<Self, GlobError> {
         let mut list = Vec::new();
-        let mut set = GlobSetBuilder::new();
+        let mut patterns = Vec::new();
         for (index, glob) in globs.into_iter().enumerate() {
             let glob = glob.as_ref();
             let error = |message: String| GlobError { index, glob: glob.chars().take(64).collect(), message };
@@ -33,12 +37,15 @@ impl NameGlobs {
             if glob.len() > MAX_GLOB_BYTES {
                 return Err(error(format!("longer than {MAX_GLOB_BYTES} bytes")));
             }
-            let built = GlobBuilder::new(glob).case_insensitive(true).literal_separator(false).build();
-            set.add(built.map_err(|e| error(e.kind().to_string()))?);
+            GlobBuilder::new(glob).build().map_err(|e| error(e.kind().to_string()))?;
+            patterns.push(pattern(glob));
             list.push(glob.to_owned());
         }
-        let set =
-            set.build().map_err(|e| GlobError { index: 0, glob: String::new(), message: e.kind().to_string() })?;
+        let set = RegexSetBuilder::new(patterns)
+            .case_insensitive(true)
+            .dot_matches_new_line(true)
+            .build()
+            .map_err(|e| GlobError { index: 0, glob: String::new(), message: e.to_string() })?;
         Ok(Self { globs: list, set })
     }
 
@@ -55,9 +62,74 @@ impl NameGlobs {
     }
 }
 
+/// The regular expression of a well-formed glob: `*` and `**` (any text), `?`, `[…]`, `{a,b}` and `\`.
+fn pattern(glob: &str) -> String {
+    let mut pattern = String::from("^(?:");
+    let mut rest = if glob.replace("**/", "").is_empty() { "*" } else { glob };
+    let (mut before, mut depth) = ('/', 0_usize);
+    while let Some(c) = rest.chars().next() {
+        // `**/` where a path begins also matches no folder at all.
+        if let (Some(after), '/') = (rest.strip_prefix("**/"), before) {
+            pattern.push_str("(?:.*/)?");
+            rest = after;
+            continue;
+        }
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '*' => pattern.push_str(".*"),
+            '?' => pattern.push('.'),
+            '[' => rest = class(rest, &mut pattern),
+            '{' => {
+                depth += 1;
+                pattern.push_str("(?:");
+            }
+            '}' => {
+                depth = depth.saturating_sub(1);
+                pattern.push(')');
+            }
+            ',' if depth > 0 => pattern.push('|'),
+            '\\' => {
+                let escaped = rest.chars().next().unwrap_or(c);
+                rest = rest.strip_prefix(escaped).unwrap_or_default();
+                literal(escaped, &mut pattern);
+            }
+            c => literal(c, &mut pattern),
+        }
+        before = if matches!(c, '{' | ',') && depth > 0 { '/' } else { c };
+    }
+    pattern.push_str(")$");
+    pattern
+}
+
+fn literal(c: char, pattern: &mut String) {
+    pattern.push_str(&regex::escape(c.encode_utf8(&mut [0; 4])));
+}
+
+/// A class, whose `[` is read already; gives what stands behind it. A `]` that comes first stands for itself.
+fn class<'g>(glob: &'g str, pattern: &mut String) -> &'g str {
+    pattern.push('[');
+    let inner = glob.strip_prefix(['!', '^']);
+    if inner.is_some() {
+        pattern.push('^');
+    }
+    let inner = inner.unwrap_or(glob);
+    let end = inner.char_indices().skip(1).find(|(_, c)| *c == ']').map_or(inner.len(), |(at, _)| at);
+    let members: Vec<char> = inner[..end].chars().collect();
+    for (index, c) in members.iter().enumerate() {
+        // A dash between two is a range; at an end it stands for itself.
+        if *c == '-' && index > 0 && index + 1 < members.len() {
+            pattern.push('-');
+        } else {
+            let _ = write!(pattern, "\\x{{{:x}}}", u32::from(*c));
+        }
+    }
+    pattern.push(']');
+    inner.get(end + 1..).unwrap_or_default()
+}
+
 impl Default for NameGlobs {
     fn default() -> Self {
-        Self { globs: Vec::new(), set: GlobSet::empty() }
+        Self { globs: Vec::new(), set: RegexSet::empty() }
     }
 }
 
@@ -111,6 +183,8 @@ impl std::error::Error for GlobError {}
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn filter(allow: Option<&[&str]>, block: &[&str]) -> SkillFilter {
@@ -132,6 +206,61 @@ mod tests {
         assert!(!f.admits("LARK-doc", "x"));
         assert!(!f.admits("renamed", "lark-mail"));
         assert!(f.admits("a/b", "b"));
+    }
+
+    #[test]
+    fn globs_match_characters_in_every_script() {
+        let matches = |glob: &str, name: &str| NameGlobs::compile([glob]).unwrap().matches(name);
+        for (glob, name) in [
+            ("É*", "école"),
+            ("интерн-*", "ИНТЕРН-x"),
+            ("?", "界"),
+            ("[а-я]x", "Бx"),
+            ("[!a-c]", "界"),
+            ("[]a]", "]"),
+            ("[a-]", "-"),
+            ("[\\]", "\\"),
+            ("{git,lark-*}", "Lark-doc"),
+            ("{a{b,c},d}", "ac"),
+            ("a,b", "A,B"),
+            ("a.b", "a.b"),
+            ("\\*", "*"),
+            ("**/x", "x"),
+            ("**/x", "a/b/x"),
+            ("a/**/x", "a/x"),
+            ("a**", "abc"),
+            ("**", "a/b"),
+            ("*", ""),
+        ] {
+            assert!(matches(glob, name), "{glob} {name}");
+        }
+        for (glob, name) in
+            [("a.b", "axb"), ("?", "ab"), ("[!界]", "界"), ("\\*", "x"), ("a|b", "a"), ("git", "gitx"), ("[^a]", "A")]
+        {
+            assert!(!matches(glob, name), "{glob} {name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_globset_takes_matches_as_globset_does(
+            glob in "([ab*?,.|^$()+-]|\\*\\*/|/|\\[[!^]?[]ab^&~-]{1,4}\\]|\\{[ab,*]{1,4}\\}|\\\\[*?a-c]){1,6}",
+            names in prop::collection::vec("[abAB/,.*?^|&~-]{0,5}", 8),
+        ) {
+            let Ok(ours) = NameGlobs::compile([&glob]) else { return Ok(()) };
+            let theirs = GlobBuilder::new(&glob).case_insensitive(true).empty_alternates(true).build().unwrap();
+            let theirs = theirs.compile_matcher();
+            for name in names.iter().filter(|name| !name.is_empty()) {
+                prop_assert_eq!(ours.matches(name), theirs.is_match(name), "{} {}", glob, name);
+            }
+        }
+
+        #[test]
+        fn no_glob_panics(glob in "\\PC{0,12}|([a-c*?{}\\[\\],!^\\\\-]){0,12}", name in "\\PC{0,8}") {
+            if let Ok(globs) = NameGlobs::compile([glob]) {
+                let _ = globs.matches(&name);
+            }
+        }
     }
 
     #[test]

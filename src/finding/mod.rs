@@ -68,6 +68,13 @@ impl Severity {
     }
 }
 
+/// The path of `key` below `path`: at most 64 of its characters, nothing that could hide or break a line.
+#[must_use]
+pub fn member(path: &str, key: &str) -> String {
+    let shown = key.chars().take(64).flat_map(char::escape_debug);
+    path.chars().chain(['.']).chain(shown).collect()
+}
+
 /// Where a finding stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {

@@ -173,7 +173,7 @@ pub fn check_object(fields: &[Field], given: &Map<String, Value>) -> Result<Valu
             None if fields.is_empty() => "; there are none here".into(),
             None => format!("; known: {}", fields.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ")),
         };
-        return Err(Mismatch { path: format!(".{unknown}"), message: format!("is not known{hint}") });
+        return Err(Mismatch { path: crate::finding::member("", unknown), message: format!("is not known{hint}") });
     }
     let check = |field: &Field| {
         let value = match given.get(&field.name).filter(|v| !v.is_null()) {

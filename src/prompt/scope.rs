@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::{
+    Timestamp,
+    tz::{Offset, TimeZone},
+};
 use minijinja::Value;
 
 use super::{
@@ -14,7 +17,7 @@ use crate::{
     finding::{Code, Finding, Place},
     profile::{Profile, Scope},
     text::{inline::inline, thousands},
-    workspace::{Skill, Snapshot},
+    workspace::{MANIFEST, Skill, Snapshot},
 };
 
 /// A turn before a snapshot: each value cleaned once, borrowed where it was clean.
@@ -44,13 +47,16 @@ impl<'a> TurnScope<'a> {
         findings: &mut Vec<Finding>,
     ) -> Self {
         let limit = snapshot.settings.max_value_chars;
-        let mut line = |field: &str, value: &'a str| one_line(value, limit, field, findings);
         let own = &snapshot.manifest.agent;
         let (id, name) = turn.agent.as_ref().map_or(("", ""), |Agent { id, name }| (id, name));
-        let agent = [
-            line("turn.agent.id", if id.is_empty() { &own.id } else { id }),
-            line("turn.agent.name", if name.is_empty() { &own.name } else { name }),
-        ];
+        let [id, name] = [("id", id, &own.id), ("name", name, &own.name)].map(|(field, turns, own)| {
+            if turns.is_empty() {
+                one_line_of(own, limit, &format!("`agent.{field}`"), &Place::file(MANIFEST), findings)
+            } else {
+                one_line(turns, limit, &format!("turn.agent.{field}"), findings)
+            }
+        });
+        let mut line = |field: &str, value: &'a str| one_line(value, limit, field, findings);
         let user = turn
             .user
             .as_ref()
@@ -64,7 +70,7 @@ impl<'a> TurnScope<'a> {
                     line("turn.channel.group_id", group_id),
                 ]
             });
-        Self { snapshot, turn, profile, inputs, trimmed: None, agent, user, channel }
+        Self { snapshot, turn, profile, inputs, trimmed: None, agent: [id, name], user, channel }
     }
 
     /// The turn's zone, else the workspace's.
@@ -82,7 +88,12 @@ impl<'a> TurnScope<'a> {
     /// A moment in the turn's zone: RFC 3339 with offset, whole seconds.
     #[must_use]
     pub fn local(&self, moment: Timestamp) -> String {
-        moment.to_zoned_datetime(self.zone().clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+        let zone = self.zone();
+        let seconds = zone.to_offset(moment).seconds();
+        // Where local time was the sun's, offsets had seconds, which RFC 3339 has not.
+        let in_minutes = |seconds: i32| Offset::from_seconds((seconds + 30).div_euclid(60) * 60).unwrap_or(Offset::UTC);
+        let zone = if seconds % 60 == 0 { zone.clone() } else { TimeZone::fixed(in_minutes(seconds)) };
+        moment.to_zoned_datetime(zone).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
     }
 
     /// The turn's persona, else the workspace's; trimmed.
@@ -205,14 +216,24 @@ fn skill_value(skill: &Skill) -> Value {
 
 /// Puts a caller's value on one line, and tells what that took from it.
 pub fn one_line<'v>(value: &'v str, limit: usize, field: &str, findings: &mut Vec<Finding>) -> Cow<'v, str> {
+    one_line_of(value, limit, "the value", &Place::field(field), findings)
+}
+
+fn one_line_of<'v>(
+    value: &'v str,
+    limit: usize,
+    what: &str,
+    place: &Place,
+    findings: &mut Vec<Finding>,
+) -> Cow<'v, str> {
     let line = inline(value, limit);
     if line.cut {
-        let message = format!("the value is longer than {} characters and was cut", thousands(limit as u64));
-        findings.push(Finding::new(Code::ValueTruncated, Place::field(field), message));
+        let message = format!("{what} is longer than {} characters and was cut", thousands(limit as u64));
+        findings.push(Finding::new(Code::ValueTruncated, place.clone(), message));
     }
     if line.sanitized {
-        let message = "line breaks, control or hidden characters were taken out of the value";
-        findings.push(Finding::new(Code::ValueSanitized, Place::field(field), message));
+        let message = format!("line breaks, control or hidden characters were taken out of {what}");
+        findings.push(Finding::new(Code::ValueSanitized, place.clone(), message));
     }
     line.text
 }

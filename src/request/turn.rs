@@ -7,9 +7,10 @@ use super::{
     Limits, Violation, Violations, choice,
     conversation::conversation,
     skill_filter,
-    values::{member, object, timestamp},
+    values::{object, timestamp},
 };
 use crate::{
+    finding::member,
     prompt::{Agent, Channel, RUNTIME_LABELS, ResponseFormat, Snippet, Stage, Turn, User},
     proto, text, zone,
 };
@@ -60,16 +61,24 @@ fn variables(raw: prost_types::Struct, limits: &Limits, violations: &mut Violati
         return Vec::new();
     }
     for key in raw.fields.keys() {
-        // As it will read in the prompt: hidden characters and doubled spaces do not tell it from a label.
-        let name = text::inline::inline(key, MAX_KEY_CHARS).text.to_lowercase();
+        let name = text::inline::inline(key, MAX_KEY_CHARS).text;
         if name.is_empty() {
             violations.add(member(PATH, key), "a variable needs a name");
         }
-        if let Some(label) = RUNTIME_LABELS.iter().find(|label| label.to_lowercase() == name) {
+        let seen = as_seen(&name);
+        if let Some(label) = RUNTIME_LABELS.iter().find(|label| as_seen(label) == seen) {
             violations.add(member(PATH, key), format!("`{label}` is a fact that the service states itself"));
         }
     }
     object(raw, PATH, violations).into_iter().collect()
+}
+
+/// A key as it reads in the prompt, up to where a value would begin: neither case nor what joins letters unseen tells
+/// it from a label, nor does `Heartbeat run: yes` from `Heartbeat run`.
+fn as_seen(key: &str) -> String {
+    let unseen = |c: &char| matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{200c}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
+    let label = key.split(':').next().unwrap_or_default().trim();
+    label.chars().filter(|c| !unseen(c)).collect::<String>().to_uppercase().to_lowercase()
 }
 
 fn knowledge(raw: Vec<proto::KnowledgeSnippet>, limits: &Limits, violations: &mut Violations) -> Vec<Snippet> {
@@ -171,9 +180,20 @@ mod tests {
 
     #[test]
     fn a_variable_cannot_pass_for_a_built_in_fact() {
-        for key in
-            ["agent id", "AGENT  ID", " Agent\nID ", "Heartbeat run", "Age\u{200b}nt ID", "Workspace\u{e0041}", "", " "]
-        {
+        for key in [
+            "agent id",
+            "AGENT  ID",
+            " Agent\nID ",
+            "Heartbeat run",
+            "Age\u{200b}nt ID",
+            "Workspace\u{e0041}",
+            "",
+            " ",
+            "Heartbeat run: yes",
+            "Time\u{200d} zone",
+            "Group\u{ad} ID",
+            "Wor\u{212a}\u{17f}pace : x",
+        ] {
             assert_eq!(
                 check(proto::Turn { variables: Some(variable(key)), ..Default::default() }).unwrap_err().len(),
                 1,

@@ -5,6 +5,7 @@ use prost_types::{Struct, Value as Raw, value::Kind};
 use serde_json::{Map, Number, Value};
 
 use super::Violations;
+use crate::finding::member;
 
 /// A `Struct` as JSON, its keys in byte order. Whole numbers become integers, since a `Struct` has only doubles.
 pub(super) fn object(raw: Struct, path: &str, violations: &mut Violations) -> Map<String, Value> {
@@ -50,12 +51,6 @@ fn number_value(number: f64) -> Option<Value> {
         return Some(Value::from(number as i64));
     }
     Number::from_f64(number).map(Value::Number)
-}
-
-/// The path of `key` below `path`: at most 64 of its characters, nothing that could hide or break a line.
-pub(super) fn member(path: &str, key: &str) -> String {
-    let shown = key.chars().take(64).flat_map(char::escape_debug);
-    path.chars().chain(['.']).chain(shown).collect()
 }
 
 /// A `Timestamp`; `None` where it is out of range, which is then said.

@@ -24,25 +24,38 @@ pub(super) fn has_tasks(text: &str) -> bool {
             continue;
         }
         let empty = is_empty_block(bare);
-        if paragraph {
-            // Text above that no underline made a heading.
+        fence = fence_of(bare);
+        let content = fence.is_none() && !empty;
+        if paragraph || (content && !may_be_underlined(line)) {
+            // Text above that no underline made a heading, or that none can.
             return true;
         }
-        fence = fence_of(bare);
-        paragraph = fence.is_none() && !empty;
+        paragraph = content;
     }
     paragraph
 }
 
-/// Without HTML comments; one that is not closed goes to the end, as in `CommonMark`.
+/// Without HTML comments. As in `CommonMark`, one that is not closed goes to the end if a line begins with it, and is
+/// no comment elsewhere.
 fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, comment)) = rest.split_once("<!--") {
         kept.push_str(before);
-        rest = comment.split_once("-->").map_or("", |(_, after)| after);
+        let begins_line = kept.rsplit('\n').next().is_none_or(|line| line.trim().is_empty());
+        match comment.split_once("-->") {
+            Some((_, after)) => rest = after,
+            None if begins_line => return kept,
+            None => return kept + "<!--" + comment,
+        }
     }
     kept + rest
+}
+
+/// Whether `===` or `---` below makes the line a heading: not below list items, quotes and indented code.
+fn may_be_underlined(line: &str) -> bool {
+    let bare = line.trim();
+    !line.starts_with("    ") && !line.starts_with('\t') && !bare.starts_with('>') && item(bare).is_none()
 }
 
 /// Whether a line has no content of its own: blank, a heading, a rule, or a list item, check box or quote with
@@ -132,6 +145,12 @@ mod tests {
             "> look at the mail",
             "text\n# heading",
             "[link]: http://example.org",
+            "- check disk\n---",
+            "1. check disk\n---\n",
+            "> look at the mail\n===",
+            "    indented\n---",
+            "# Title <!-- draft\n- check disk",
+            "```\nrun a <!-- b\n```",
         ] {
             assert!(has_tasks(tasks), "{tasks:?}");
         }

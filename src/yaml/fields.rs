@@ -185,7 +185,10 @@ pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     let near = 3.min(1 + length / 3);
     known
         .into_iter()
-        .map(|known| (strsim::damerau_levenshtein(name, known), known))
+        .map(|known| {
+            let same = name.to_lowercase() == known.to_lowercase();
+            (if same { 0 } else { strsim::damerau_levenshtein(name, known) }, known)
+        })
         .filter(|(distance, _)| *distance <= near)
         .min()
         .map(|(_, known)| known)

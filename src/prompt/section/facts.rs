@@ -1,12 +1,12 @@
 //! Runtime facts: one line a known fact, then the turn's variables.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::borrow::Cow;
 
 use serde_json::Value;
 
 use super::{Rendered, included};
 use crate::{
-    finding::Finding,
+    finding::{Finding, member},
     profile::{Fact, Scope, SectionSpec},
     prompt::scope::{TurnScope, one_line},
 };
@@ -32,8 +32,11 @@ pub fn render(spec: &SectionSpec, header: &str, facts: &[Fact], scope: &TurnScop
 fn line(text: &mut String, label: &str, value: &str) {
     text.push_str("- ");
     text.push_str(label);
-    text.push_str(": ");
-    text.push_str(value);
+    text.push(':');
+    if !value.is_empty() {
+        text.push(' ');
+        text.push_str(value);
+    }
     text.push('\n');
 }
 
@@ -53,12 +56,12 @@ fn value<'s>(name: &str, field: &str, scope: &'s TurnScope<'_>) -> Cow<'s, str> 
 fn variables(text: &mut String, scope: &TurnScope<'_>, findings: &mut Vec<Finding>) {
     let settings = &scope.snapshot.settings;
     for (key, value) in &scope.turn.variables {
-        let field = format!("turn.variables.{key}");
+        let field = member("turn.variables", key);
         let label = one_line(key, settings.max_value_chars, &field, findings);
         let shown = plain(value);
         let shown = one_line(&shown, settings.max_variable_chars, &field, findings);
         if !label.is_empty() {
-            let _ = writeln!(text, "- {label}: {shown}");
+            line(text, &label, &shown);
         }
     }
 }

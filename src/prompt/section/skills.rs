@@ -8,6 +8,7 @@ use crate::{
     profile::{SectionSpec, Template},
     prompt::{
         answer::measure,
+        piece::Piece,
         scope::{Local, Locals, TurnScope},
     },
     settings::SkillLimits,
@@ -29,6 +30,9 @@ pub fn render(spec: &SectionSpec, template: &Template, scope: &TurnScope<'_>) ->
     }
     let limits = &scope.snapshot.settings.skills;
     let block = Block::fit(&skills, limits);
+    if block.shown == 0 {
+        return none_fit(spec, &skills);
+    }
     let text = block.write(&skills);
     let own = [("available_skills", Local::Text(&text))];
     let mut out = String::new();
@@ -50,6 +54,14 @@ pub fn render(spec: &SectionSpec, template: &Template, scope: &TurnScope<'_>) ->
     }
     rendered.findings.extend(skills[..block.shown].iter().flat_map(|skill| skill.findings.iter().cloned()));
     rendered
+}
+
+/// The limits leave no room for one skill: rules for choosing from an empty list would only mislead.
+fn none_fit(spec: &SectionSpec, skills: &[&Skill]) -> Rendered {
+    let whole = measure(&Block { shown: skills.len(), description: usize::MAX }.write(skills));
+    let loss = format!("none of {} skills is listed: the limits leave no room for one", skills.len());
+    let piece = Piece::dropped(spec.id.clone(), spec.stability, format!("{loss}."), whole);
+    Rendered { pieces: vec![piece], findings: vec![Finding::new(Code::SkillsTruncated, Place::Unplaced, loss)] }
 }
 
 /// How much of the skills fits.

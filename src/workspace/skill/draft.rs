@@ -4,13 +4,16 @@ use super::front_matter;
 use crate::{
     finding::{Code, Finding, Place},
     settings::RiskPolicy,
-    text::hidden::is_line_break,
+    text::{hidden::is_line_break, measure::exceeds, thousands},
     workspace::{clean, risk},
     yaml::Mark,
 };
 
 /// The most characters of a name that conforms to the specification.
 const MAX_NAME_CHARS: usize = 64;
+
+/// The most characters of a name that is shown at all: a longer one would take the place of other skills.
+const MAX_NAME_SHOWN: usize = 1_024;
 
 /// What a SKILL.md says.
 pub(super) struct Draft {
@@ -48,6 +51,11 @@ pub(super) fn read(
     };
     findings.extend(front.findings);
     let name = name(front.name, path, folder_name, &mut findings);
+    if exceeds(&name, MAX_NAME_SHOWN) {
+        let message = format!("the name has more than {} characters", thousands(MAX_NAME_SHOWN as u64));
+        findings.push(Finding::new(Code::SkillInvalid, Place::at(path, cleaned.first_line, 0), message));
+        return Err(findings);
+    }
     let Some((description, at)) = front.description.filter(|(text, _)| !text.trim().is_empty()) else {
         let message = "the front matter has no `description`: it tells a model when to use the skill";
         findings.push(Finding::new(Code::SkillInvalid, Place::at(path, cleaned.first_line, 0), message));

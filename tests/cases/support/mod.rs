@@ -17,7 +17,7 @@ use promptd::{
     proto, request,
     settings::Settings,
     source,
-    workspace::{Load, Snapshot, load},
+    workspace::{Load, Snapshot, Tree, load},
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -141,11 +141,14 @@ impl Workspace {
             return Err(findings);
         }
         let tree = source::open_tree(&self.folder.path().join("ws")).unwrap();
+        let shared = self.folder.path().join("shared");
+        let shared = shared.is_dir().then(|| source::open_tree(&shared).unwrap());
+        let shared: Vec<(&str, &dyn Tree)> = shared.iter().map(|tree| ("/srv/shared", tree as &dyn Tree)).collect();
         load(&Load {
             id: &Id::parse("harbour").unwrap(),
             root: "/srv/harbour",
             tree: &tree,
-            shared_skills: &[],
+            shared_skills: &shared,
             profiles: Arc::new(profiles),
             settings: Arc::new(case.settings.clone()),
             previous: None,
@@ -242,14 +245,51 @@ pub fn check_invariants(snapshot: &Snapshot, prompt: &Prompt<'_>) {
         }
     }
     let limits = &snapshot.manifest.context;
-    let files: u64 = prompt
-        .sections
-        .iter()
-        .filter(|section| section.id.starts_with("workspace_context/"))
-        .map(|section| section.included.chars)
-        .inspect(|chars| assert!(*chars <= limits.max_chars_per_file as u64))
+    let files: usize = texts(prompt, |id| id.starts_with("workspace_context/"))
+        .map(|text| text.split_once("\n\n").unwrap().1.chars().count())
+        .inspect(|chars| assert!(*chars <= limits.max_chars_per_file))
         .sum();
-    assert!(files <= limits.max_chars_total as u64);
+    assert!(files <= limits.max_chars_total);
+    for text in texts(prompt, |id| id == "skills") {
+        check_skills(snapshot, text);
+    }
+}
+
+/// The texts of the sections whose id is so.
+fn texts<'p>(prompt: &'p Prompt<'_>, is: impl Fn(&str) -> bool + 'p) -> impl Iterator<Item = &'p str> {
+    prompt.sections.iter().filter(move |section| is(&section.id)).filter_map(|section| {
+        let (message, range) = section.place.as_ref()?;
+        Some(&prompt.messages[*message as usize].content[range.start as usize..range.end as usize])
+    })
+}
+
+/// The block is within its limit, is XML, and gives back the strings of skills that the workspace shows.
+fn check_skills(snapshot: &Snapshot, section: &str) {
+    let limits = &snapshot.settings.skills;
+    let Some(start) = section.find("\n<available_skills>\n") else { return };
+    let block = &section[start + 1..];
+    assert!(block.chars().count() <= limits.max_block_chars, "the block is longer than its limit");
+    assert_eq!(block.matches("</available_skills>").count(), 1);
+    let (xml, _) = block.split_once("</available_skills>").unwrap();
+    let xml = format!("{xml}</available_skills>");
+    let document = roxmltree::Document::parse(&xml).unwrap();
+    let listed = document.root_element().children().filter(roxmltree::Node::is_element);
+    let mut names = Vec::new();
+    for skill in listed {
+        let text = |name: &str| skill.children().find(|n| n.has_tag_name(name)).unwrap().text().unwrap_or_default();
+        let known = snapshot.skills.iter().find(|skill| *skill.name == *text("name")).unwrap();
+        assert!(known.is_shown(), "{} is hidden", known.name);
+        assert_eq!(text("location"), &*known.location);
+        let description = text("description");
+        assert!(description.chars().count() <= limits.max_description_chars && !description.contains('\n'));
+        match description.strip_suffix('…').filter(|_| description != &*known.description) {
+            Some(head) => assert!(known.description.starts_with(head)),
+            None => assert_eq!(description, &*known.description),
+        }
+        names.push(known.name.to_string());
+    }
+    assert!(!names.is_empty() && names.len() <= limits.max_shown);
+    assert!(names.is_sorted_by_key(|name| (name.to_lowercase(), name.clone())));
 }
 
 /// Long runs of one character, and characters that cannot be seen, in a form that can be read.

@@ -1,0 +1,54 @@
+//! Loading a workspace in memory and assembling every profile over it.
+
+use std::sync::{Arc, LazyLock};
+
+use promptd::{
+    finding::Finding,
+    id::Id,
+    profile::{self, ProfileSet},
+    prompt::{self, Turn},
+    render::{self, RenderFormat},
+    settings::Settings,
+    workspace::{Load, MemoryTree, Snapshot, load},
+};
+
+static PROFILES: LazyLock<Arc<ProfileSet>> = LazyLock::new(|| Arc::new(profile::load(&[], None).0));
+
+/// The workspace, or its faults.
+pub fn snapshot(tree: &MemoryTree, settings: Settings) -> Result<Snapshot, Vec<Finding>> {
+    let id = Id::parse("ws").expect("a good id");
+    load(&Load {
+        id: &id,
+        root: "/srv/ws",
+        tree,
+        shared_skills: &[],
+        profiles: Arc::clone(&PROFILES),
+        settings: Arc::new(settings),
+        previous: None,
+    })
+}
+
+/// Assembles and renders with every profile: none may panic, and every byte must belong to one section.
+#[allow(dead_code, reason = "not every target assembles")]
+pub fn assemble_all(snapshot: &Snapshot, turn: &Turn) {
+    for profile in snapshot.profiles.iter() {
+        let Ok(prompt) = prompt::assemble(snapshot, profile, turn) else { continue };
+        for (index, message) in prompt.messages.iter().enumerate().filter(|(_, m)| m.spoken.is_none()) {
+            let mut end = 0;
+            for (at, range) in prompt.sections.iter().filter_map(|section| section.place.as_ref()) {
+                if *at as usize == index {
+                    let range = range.start as usize..range.end as usize;
+                    assert!(range.start >= end && message.content.get(range.clone()).is_some());
+                    end = range.end;
+                }
+            }
+            assert_eq!(end, message.content.len());
+        }
+        for section in &prompt.sections {
+            assert!(!section.outcome.is_loss() || !prompt.findings.is_empty());
+        }
+        for format in RenderFormat::ALL {
+            render::render(&prompt, format);
+        }
+    }
+}

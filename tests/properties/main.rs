@@ -1,0 +1,12 @@
+//! What holds of every prompt, whatever the workspace and the turn.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation)]
+
+mod arbitrary;
+mod assembly;
+mod keys;
+mod layers;
+mod narrowing;
+#[path = "../cases/support/mod.rs"]
+#[allow(dead_code, reason = "laying out files is for the cases")]
+mod support;

@@ -314,12 +314,11 @@ impl Compiler<'_> {
             self.fault(&raw.name, format!("the budget `{}` needs a `limit`", raw.name.value));
             return None;
         };
-        Some(Budget {
-            name: raw.name.value.clone(),
-            limit: self.amount(limit)?,
-            unit,
-            on_overflow: on_overflow.unwrap_or_default(),
-        })
+        let limit = self.amount(limit)?;
+        for input in &mut self.inputs {
+            input.is_limit |= matches!(&limit, Amount::Input(name) if *name == input.field.name);
+        }
+        Some(Budget { name: raw.name.value.clone(), limit, unit, on_overflow: on_overflow.unwrap_or_default() })
     }
 
     fn amount(&mut self, spot: &Spot<String>) -> Option<Amount> {

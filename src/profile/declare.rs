@@ -37,7 +37,7 @@ fn input(name: &Spot<String>, node: &Node, faults: &mut Vec<Placed>) -> Input {
     };
     let field = field(&name.value, node, &path, &found);
     faults.extend(found.into_vec().into_iter().map(|fault| Placed::of(fault, &name.file)));
-    Input { field, default_from }
+    Input { field, default_from, is_limit: false }
 }
 
 /// A declaration: a type's name alone, or a mapping with `type`.

@@ -5,25 +5,20 @@ use serde_json::{Map, Value as Json};
 
 use super::TurnError;
 use crate::{
-    profile::{Mismatch, Profile, check_object, to_rendered},
+    profile::{Input, Mismatch, Profile, check_object, to_rendered},
     workspace::Snapshot,
 };
 
 /// The value of every declared input, in declared order.
 pub fn resolve(profile: &Profile, snapshot: &Snapshot, turn: &Map<String, Json>) -> Result<Vec<Value>, TurnError> {
     check_names(profile, turn).map_err(|e| invalid(&e))?;
-    let value = |input: &crate::profile::Input| {
+    let value = |input: &Input| {
         let field = &input.field;
         let given =
             turn.get(&field.name).or_else(|| snapshot.manifest.inputs.get(&field.name)).filter(|v| !v.is_null());
         let file = input.default_from.as_deref().and_then(|path| snapshot.documents.get(path));
         match (given, file) {
-            (Some(value), _) => {
-                let checked = field.ty.check(value).map_err(|e| {
-                    invalid(&Mismatch { path: format!(".{}{}", field.name, e.path), message: e.message })
-                })?;
-                Ok(to_rendered(&checked))
-            }
+            (Some(value), _) => Ok(to_rendered(&checked(input, value).map_err(|e| invalid(&e))?)),
             (None, Some(document)) => Ok(Value::from(&*document.text)),
             (None, None) if field.required => {
                 let path = format!(".{}", field.name);
@@ -40,11 +35,20 @@ pub fn check(profile: &Profile, inputs: &Map<String, Json>) -> Result<(), Mismat
     check_names(profile, inputs)?;
     for input in &profile.inputs {
         if let Some(value) = inputs.get(&input.field.name).filter(|v| !v.is_null()) {
-            let below = |e: Mismatch| Mismatch { path: format!(".{}{}", input.field.name, e.path), message: e.message };
-            input.field.ty.check(value).map_err(below)?;
+            checked(input, value)?;
         }
     }
     Ok(())
+}
+
+/// A given value, checked against its declaration. The path begins with a dot.
+fn checked(input: &Input, value: &Json) -> Result<Json, Mismatch> {
+    let at = |below: &str| format!(".{}{below}", input.field.name);
+    let checked = input.field.ty.check(value).map_err(|e| Mismatch { path: at(&e.path), message: e.message })?;
+    if input.is_limit && checked.as_f64().is_some_and(|number| number < 0.0) {
+        return Err(Mismatch { path: at(""), message: "is a budget, so it must be 0 or more".into() });
+    }
+    Ok(checked)
 }
 
 fn check_names(profile: &Profile, given: &Map<String, Json>) -> Result<(), Mismatch> {

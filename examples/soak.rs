@@ -84,7 +84,7 @@ fn bar(length: usize) -> ProgressBar {
 fn print(report: &Report) {
     println!("stale       {}", report.stale.len());
     println!("mixed       {}", report.mixed);
-    println!("half        {}", report.half);
+    println!("half        {}", report.half.len());
     println!("reads       {}", report.reads);
     println!("revisions   {}", report.published);
     println!("sweep hits  {}", report.sweep_hits);

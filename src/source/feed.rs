@@ -53,8 +53,12 @@ pub enum Hint {
 /// How much has changed at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// A file's bytes or attributes.
+    /// A file's attributes, or something that cannot be told.
     Content,
+    /// A file's bytes, by a writer that may not be done.
+    Written,
+    /// A writer has closed the file.
+    Closed,
     /// An entry appeared.
     Appeared,
     /// An entry went, or was renamed: watches at and below it may look at something else now.
@@ -141,10 +145,11 @@ impl Feed for System {
 /// Reads are no change, or a reload would wake itself.
 fn change(kind: EventKind) -> Option<Change> {
     match kind {
-        EventKind::Access(AccessKind::Close(AccessMode::Write)) => Some(Change::Content),
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => Some(Change::Closed),
         EventKind::Access(_) => None,
         EventKind::Create(_) => Some(Change::Appeared),
         EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) => Some(Change::Went),
+        EventKind::Modify(ModifyKind::Data(_)) => Some(Change::Written),
         EventKind::Modify(_) | EventKind::Any | EventKind::Other => Some(Change::Content),
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::trace::Lost;
+use super::{feed::Change, trace::Lost};
 
 /// How long nothing must happen before a load: most saves are several events.
 const SILENCE: Duration = Duration::from_millis(20);
@@ -19,6 +19,9 @@ const RESTLESS: [(Duration, Duration); 2] =
     [(Duration::from_secs(20), Duration::ZERO), (Duration::from_secs(5), Duration::from_millis(10))];
 /// How long a file must have been empty or gone to be believed: editors do both in the middle of a save.
 pub(super) const DOUBT: Duration = Duration::from_secs(1);
+/// How long a writer may take from its first write to the close; then what is there counts, if it has rested: a log
+/// stays open for ever.
+const LONGEST_SAVE: Duration = Duration::from_secs(1);
 /// How long a workspace must have been gone: a link is often retargeted by removing and making it.
 pub(super) const GONE: Duration = Duration::from_millis(250);
 /// The longest pause between tries to load what keeps moving.
@@ -33,11 +36,13 @@ pub(super) struct Pending {
     tries: u32,
     /// What looks lost, and since when.
     doubted: BTreeMap<PathBuf, Instant>,
+    /// What has been written and not closed yet, and since when.
+    open: BTreeMap<PathBuf, Instant>,
 }
 
 impl Pending {
     pub(super) fn now(now: Instant) -> Self {
-        Self { since: now, due: now, tries: 0, doubted: BTreeMap::new() }
+        Self { since: now, due: now, tries: 0, doubted: BTreeMap::new(), open: BTreeMap::new() }
     }
 
     /// When all of what looks lost will have looked so for long enough, if that is still to come.
@@ -56,6 +61,26 @@ impl Pending {
     /// An event: the load is put off for as long as they go on, within bounds.
     pub(super) fn heard(&mut self, now: Instant) {
         self.due = (now + SILENCE).min((self.since + LONGEST_SILENCE).max(now));
+    }
+
+    /// What happened to a file: between its first write and its close it is being saved.
+    pub(super) fn happened(&mut self, path: &Path, change: Change, now: Instant) {
+        match change {
+            Change::Written => _ = self.open.entry(path.to_path_buf()).or_insert(now),
+            Change::Closed | Change::Appeared | Change::Went => {
+                if self.open.remove(path).is_some() {
+                    self.heard(now);
+                }
+            }
+            Change::Content => {}
+        }
+    }
+
+    /// Whether no file is being saved; if one is, it is due when that will have taken too long to wait for.
+    pub(super) fn wait_for_close(&mut self, now: Instant) -> bool {
+        let waits = self.open.values().map(|since| *since + LONGEST_SAVE).filter(|until| *until > now).max();
+        self.due = waits.unwrap_or(self.due);
+        waits.is_none()
     }
 
     /// Something moved during the load.

@@ -6,6 +6,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
     path::Path,
     sync::{
         Arc,
@@ -121,21 +122,7 @@ impl Reload {
 
     fn hear(&mut self, message: Message) {
         match message {
-            Message::Hint(Hint::Changed { path, change }) => {
-                let mut moved = BTreeSet::new();
-                if change == Change::Went {
-                    moved = self.watches.forget(&path);
-                }
-                for subject in self.watches.concerned(&path) {
-                    let names = change != Change::Content;
-                    if self.items.get(&subject).is_some_and(|item| item.trace.concerns(&path, names)) {
-                        moved.insert(subject);
-                    }
-                }
-                for subject in moved {
-                    self.mark(subject);
-                }
-            }
+            Message::Hint(Hint::Changed { path, change }) => self.hear_change(&path, change),
             Message::Hint(Hint::Lost) => {
                 self.status.rescanned();
                 tracing::warn!("file events were lost: looking at everything again");
@@ -151,10 +138,33 @@ impl Reload {
         }
     }
 
+    fn hear_change(&mut self, path: &Path, change: Change) {
+        if change == Change::Went {
+            for subject in self.watches.forget(path) {
+                self.mark(subject);
+            }
+        }
+        let names = matches!(change, Change::Appeared | Change::Went);
+        // A file made empty is about to be written; a link just appears.
+        let is_begun = change == Change::Appeared
+            && fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == 0);
+        let change = if is_begun { Change::Written } else { change };
+        for subject in self.watches.concerned(path) {
+            if self.items.get(&subject).is_some_and(|item| item.trace.concerns(path, names)) {
+                self.mark(subject).happened(path, change, Instant::now());
+            } else if let (Change::Closed, Some(pending)) = (change, self.pending.get_mut(&subject)) {
+                // No input yet, but perhaps what is waited for.
+                pending.happened(path, change, Instant::now());
+            }
+        }
+    }
+
     /// Makes a subject pending, or puts its load off for as long as its events go on.
-    pub(super) fn mark(&mut self, subject: Subject) {
+    pub(super) fn mark(&mut self, subject: Subject) -> &mut Pending {
         let now = Instant::now();
-        self.pending.entry(subject).or_insert_with(|| Pending::now(now)).heard(now);
+        let pending = self.pending.entry(subject).or_insert_with(|| Pending::now(now));
+        pending.heard(now);
+        pending
     }
 
     pub(super) fn mark_all(&mut self) {
@@ -218,7 +228,8 @@ impl Reload {
             .into_iter()
             .filter(|subject| {
                 let age = self.items.get(subject).and_then(|item| item.trace.rests_now());
-                self.wait_for_rest(*subject, age)
+                let is_closed = self.pending.get_mut(subject).is_some_and(|pending| pending.wait_for_close(now));
+                is_closed && self.wait_for_rest(*subject, age)
             })
             .collect();
         let mut outcomes = Vec::new();

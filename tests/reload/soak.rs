@@ -18,7 +18,7 @@ use promptd::store::Store;
 use crate::{
     saves::{SAVES, Save},
     service::{Service, options, wait_within, waiting},
-    site::{Allowed, Hashes, Shape, Site, served},
+    site::{Allowed, Hashes, Shape, Site, served, sha256},
 };
 
 /// How long a save may take to be served before it counts as stale.
@@ -38,8 +38,8 @@ pub struct Report {
     pub stale: Vec<String>,
     /// States served that never were on the disk, of workspaces that are swapped as a whole.
     pub mixed: usize,
-    /// Texts served that never were complete.
-    pub half: usize,
+    /// Texts served that never were complete, by workspace and file.
+    pub half: Vec<String>,
     /// States that readers saw.
     pub reads: usize,
     /// From the end of a save until it was served; sorted.
@@ -62,7 +62,7 @@ impl Report {
         let mut gate = |fault: bool, what: String| faults.extend(fault.then_some(what));
         gate(!self.stale.is_empty(), format!("{} stale: {:?}", self.stale.len(), self.stale));
         gate(self.mixed > 0, format!("{} mixed", self.mixed));
-        gate(self.half > 0, format!("{} half", self.half));
+        gate(!self.half.is_empty(), format!("{} half: {:?}", self.half.len(), self.half));
         faults
     }
 
@@ -185,8 +185,9 @@ fn write(
 }
 
 /// Reads every workspace over and over, and counts the states seen, those mixed and those half-written.
-fn look_on(store: &Store, sites: &[(String, Arc<Mutex<Allowed>>)], done: &AtomicBool) -> (usize, usize, usize) {
-    let (mut reads, mut mixed, mut half) = (0, 0, 0);
+fn look_on(store: &Store, sites: &[(String, Arc<Mutex<Allowed>>)], done: &AtomicBool) -> (usize, usize, Vec<String>) {
+    let (mut reads, mut mixed, mut half) = (0, 0, Vec::new());
+    let empty = sha256(b"");
     let mut last: BTreeMap<&str, Hashes> = BTreeMap::new();
     while !done.load(Relaxed) {
         for (id, allowed) in sites {
@@ -200,10 +201,12 @@ fn look_on(store: &Store, sites: &[(String, Arc<Mutex<Allowed>>)], done: &Atomic
             let allowed = allowed.lock().unwrap();
             let is_whole = allowed.whole.contains(inputs);
             mixed += usize::from(allowed.swapped && !is_whole);
-            half += inputs
-                .iter()
-                .filter(|(path, hash)| !allowed.texts.contains(&(Arc::clone(path), Arc::clone(hash))))
-                .count();
+            let is_half =
+                |path: &Arc<str>, hash: &Arc<str>| !allowed.texts.contains(&(Arc::clone(path), Arc::clone(hash)));
+            half.extend(inputs.iter().filter(|(path, hash)| is_half(path, hash)).map(|(path, hash)| {
+                let how = if **hash == *empty { "empty" } else { "cut" };
+                format!("{id}/{path}, {how}")
+            }));
         }
         thread::sleep(Duration::from_micros(500));
     }

@@ -92,6 +92,38 @@ fn a_half_written_file_is_never_served_and_the_final_write_wins() {
     });
 }
 
+#[test]
+fn a_writer_that_pauses_with_the_file_open_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let ws = folder.path().join("ws");
+    fs::create_dir(&ws).unwrap();
+    fs::write(ws.join("AGENTS.md"), "Begin 0. End.").unwrap();
+    let service = Service::of_root(folder.path());
+    let check = |snapshot: &Snapshot| {
+        assert!(text(snapshot, "AGENTS.md").ends_with("End."), "{snapshot:?}");
+        let soul = snapshot.documents.get("SOUL.md");
+        assert!(soul.is_none_or(|soul| &*soul.text == "A soul."), "served while it was made: {soul:?}");
+    };
+    watching(&service.store, "ws", check, || {
+        for v in 1..=4 {
+            let mut soul = File::create(ws.join("SOUL.md")).unwrap();
+            let mut file = File::create(ws.join("AGENTS.md")).unwrap();
+            file.write_all(format!("Begin {v}.").as_bytes()).unwrap();
+            sleep(Duration::from_millis(200));
+            file.write_all(b" End.").unwrap();
+            drop(file);
+            soul.write_all(b"A soul.").unwrap();
+            drop(soul);
+            let whole = format!("Begin {v}. End.");
+            service.wait(
+                "ws",
+                "the whole of it",
+                |state| matches!(state, State::Ready(loaded) if text(&loaded.snapshot, "AGENTS.md") == whole),
+            );
+        }
+    });
+}
+
 /// The state that a snapshot is in, if it is one.
 fn state_of(snapshot: &Snapshot) -> Option<&'static str> {
     let texts = ["AGENTS.md", "SOUL.md", "IDENTITY.md"].map(|file| text(snapshot, file));

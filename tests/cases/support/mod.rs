@@ -6,13 +6,13 @@ use std::{
     io::Write as _,
     os::unix::fs::{PermissionsExt, symlink},
     path::Path,
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 use promptd::{
     finding::Finding,
     id::Id,
-    profile,
+    profile::{self, ProfileSet},
     prompt::{Outcome, Prompt, Turn},
     proto, request,
     settings::Settings,
@@ -110,6 +110,8 @@ fn text_of(value: &Value) -> String {
     }
 }
 
+static BUILT_IN: LazyLock<Arc<ProfileSet>> = LazyLock::new(|| Arc::new(profile::load(&[], None).0));
+
 /// A case's workspace on disk.
 pub struct Workspace {
     folder: TempDir,
@@ -136,10 +138,15 @@ impl Workspace {
 
     pub fn load(&self, case: &Case) -> Result<Snapshot, Vec<Finding>> {
         let files = profile_files(&self.folder.path().join("ws/.profiles"));
-        let (profiles, findings) = profile::load(&files, None);
-        if findings.iter().any(Finding::is_error) {
-            return Err(findings);
-        }
+        let profiles = if files.is_empty() {
+            Arc::clone(&BUILT_IN)
+        } else {
+            let (profiles, findings) = profile::load(&files, None);
+            if findings.iter().any(Finding::is_error) {
+                return Err(findings);
+            }
+            Arc::new(profiles)
+        };
         let tree = source::open_tree(&self.folder.path().join("ws")).unwrap();
         let shared = self.folder.path().join("shared");
         let shared = shared.is_dir().then(|| source::open_tree(&shared).unwrap());
@@ -149,7 +156,7 @@ impl Workspace {
             root: "/srv/harbour",
             tree: &tree,
             shared_skills: &shared,
-            profiles: Arc::new(profiles),
+            profiles,
             settings: Arc::new(case.settings.clone()),
             previous: None,
         })

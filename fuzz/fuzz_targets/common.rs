@@ -48,7 +48,7 @@ pub fn assemble_all(snapshot: &Snapshot, turn: &Turn) {
             assert!(!section.outcome.is_loss() || !prompt.findings.is_empty());
         }
         for format in RenderFormat::ALL {
-            render::render(&prompt, format);
+            let _ = render::render(&prompt, format);
         }
     }
 }

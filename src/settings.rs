@@ -31,8 +31,8 @@ pub struct SkillLimits {
     pub max_block_chars: usize,
 }
 
-/// What to do about hidden characters, forged boundaries and the like in workspace text.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+/// What to do about hidden characters, forged boundaries and the like in workspace text; the later, the stricter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RiskPolicy {
     /// Report them and change nothing.
     #[default]

@@ -84,7 +84,7 @@ pub struct Loaded {
 pub enum Pinned {
     /// It is held.
     Held(Arc<Loaded>),
-    /// It is not: it is too old, showed skills that are blocked now, or never was.
+    /// It is not: it is too old, allowed what is not allowed any more, or never was.
     Expired,
 }
 
@@ -181,8 +181,8 @@ impl Slot {
         }
     }
 
-    /// Old revisions that would show what the new one hides go first: once a reader can see the new state, no pin
-    /// brings a blocked skill back.
+    /// Old revisions that would allow what the new one does not go first: once a reader can see the new state, no pin
+    /// brings a blocked skill back, and none opens a lock.
     fn publish(&self, state: State, history: History) {
         if let State::Ready(new) = &state {
             let mut bytes = 0;
@@ -190,7 +190,7 @@ impl Slot {
             let older = older
                 .iter()
                 .filter(|old| old.snapshot.revision != new.snapshot.revision)
-                .filter(|old| !shows_more(&old.snapshot, &new.snapshot))
+                .filter(|old| !allows_more(&old.snapshot, &new.snapshot))
                 .take(history.revisions.saturating_sub(1))
                 .take_while(|old| {
                     bytes += old.snapshot.weight();
@@ -203,6 +203,15 @@ impl Slot {
         self.current.store(Arc::clone(&state));
         self.changes.send_replace(state);
     }
+}
+
+/// Whether a turn on `old` could do or show what `new` keeps from it.
+fn allows_more(old: &Snapshot, new: &Snapshot) -> bool {
+    let unlocks = || new.manifest.locked.iter().any(|lock| !old.manifest.locked.contains(lock));
+    let skips_less = || new.manifest.agent.skip_context_files && !old.manifest.agent.skip_context_files;
+    let exposes_paths = || old.exposes_paths() && !new.exposes_paths();
+    let trusts_more = || old.settings.risks < new.settings.risks;
+    unlocks() || skips_less() || exposes_paths() || trusts_more() || shows_more(old, new)
 }
 
 /// Whether `old` shows a skill that `new` hides; one that is simply not there any more is not hidden.
@@ -310,6 +319,28 @@ mod tests {
         let hidden = "---\nname: s\ndescription: A skill.\nenabled: false\n---\n";
         store.publish(&id(), State::Ready(loaded(&[("skills/s/SKILL.md", hidden)])));
         assert!(!is_held(&store, &old));
+    }
+
+    #[test]
+    fn pinning_never_opens_what_has_been_locked_or_hidden_since() {
+        let files = |manifest| loaded(&[("workspace.yaml", manifest), ("AGENTS.md", "Rules.")]);
+        let held = |before, after| {
+            let (store, old) = (Store::default(), files(before));
+            store.publish(&id(), State::Ready(Arc::clone(&old)));
+            store.publish(&id(), State::Ready(files(after)));
+            is_held(&store, &old)
+        };
+        for (open, tight) in [
+            ("{}\n", "locked: [persona]\n"),
+            ("locked: [persona]\n", "locked: [persona, ephemeral]\n"),
+            ("locked: [persona]\n", "locked: [profile]\n"),
+            ("{}\n", "expose_paths: false\n"),
+            ("{}\n", "agent: {skip_context_files: true}\n"),
+        ] {
+            assert!(!held(open, tight), "{tight}");
+        }
+        assert!(held("locked: [persona]\n", "{}\n"), "what was tighter may stay");
+        assert!(held("expose_paths: false\n", "{}\n"));
     }
 
     #[test]

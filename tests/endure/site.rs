@@ -1,0 +1,79 @@
+//! A whole service in this process, over a folder of workspaces.
+
+use std::{fs, path::Path, sync::Arc};
+
+use jiff::Timestamp;
+use prometheus_client::{encoding::text, registry::Registry};
+use promptd::{
+    admin::{Census, Metrics},
+    grpc::{Access, Backend, Lifecycle, Options, Server},
+    source::{self, Source, read_skill_file},
+    store::Store,
+};
+use std::sync::OnceLock;
+
+/// The workspaces that there are.
+pub const WORKSPACES: [&str; 3] = ["harbor", "yard", "fleet"];
+
+pub struct Site {
+    pub address: String,
+    lifecycle: Arc<Lifecycle>,
+    registry: Registry,
+}
+
+impl Site {
+    /// Writes the workspaces, and serves them on a free port.
+    pub async fn start(folder: &Path) -> Self {
+        for id in WORKSPACES {
+            write(&folder.join(id).join("AGENTS.md"), &format!("Rules of {id}.\n").repeat(200));
+            let skill = "---\nname: tides\ndescription: Reads tide tables.\n---\nRead the table.\n";
+            write(&folder.join(id).join("skills/tides/SKILL.md"), skill);
+        }
+        let (store, source) = (Arc::new(Store::default()), Arc::new(OnceLock::new()));
+        let options = source::Options { roots: vec![folder.to_owned()], ..source::Options::default() };
+        let started = Source::start(options.clone(), Arc::clone(&store)).unwrap();
+        source.get_or_init(|| started);
+        let mut registry = Registry::with_prefix("promptd");
+        let metrics = Metrics::register(&mut registry);
+        registry.register_collector(Box::new(Census::new(Arc::clone(&store), Arc::clone(&source))));
+        let backend = Backend {
+            store,
+            profiles: Arc::new(move || source.get().map(Source::profiles).unwrap_or_default()),
+            read_skill_file: Arc::new(move |root, skill, file| read_skill_file(root, skill, file, &options)),
+            clock: Arc::new(Timestamp::now),
+            access: Arc::new(Access::open()),
+            observer: metrics,
+        };
+        let listen = ([127, 0, 0, 1], 0).into();
+        let server = Server::bind(Options { listen, ..Options::default() }, backend, None).await.unwrap();
+        let (address, lifecycle) = (server.local_addr().to_string(), server.lifecycle());
+        tokio::spawn(server.serve());
+        lifecycle.ready();
+        Self { address, lifecycle, registry }
+    }
+
+    /// How many series the metrics have.
+    pub fn series(&self) -> usize {
+        let mut page = String::new();
+        text::encode(&mut page, &self.registry).unwrap();
+        page.lines().filter(|line| !line.starts_with('#')).count()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.lifecycle.drain();
+    }
+}
+
+/// The memory of this process, in bytes.
+pub fn resident() -> u64 {
+    const PAGE: u64 = 4_096;
+    let statm = fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * PAGE
+}
+
+pub fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}

@@ -27,7 +27,7 @@ impl NameGlobs {
         let mut patterns = Vec::new();
         for (index, glob) in globs.into_iter().enumerate() {
             let glob = glob.as_ref();
-            let error = |message: String| GlobError { index, glob: glob.chars().take(64).collect(), message };
+            let error = |message| GlobError { one: Some((index, glob.chars().take(64).collect())), message };
             if index >= MAX_GLOBS {
                 return Err(error(format!("more than {MAX_GLOBS} globs")));
             }
@@ -41,11 +41,10 @@ impl NameGlobs {
             patterns.push(pattern(glob));
             list.push(glob.to_owned());
         }
-        let set = RegexSetBuilder::new(patterns)
-            .case_insensitive(true)
-            .dot_matches_new_line(true)
-            .build()
-            .map_err(|e| GlobError { index: 0, glob: String::new(), message: e.to_string() })?;
+        let set =
+            RegexSetBuilder::new(patterns).case_insensitive(true).dot_matches_new_line(true).build().map_err(|_| {
+                GlobError { one: None, message: "too much to match: use fewer or shorter globs".into() }
+            })?;
         Ok(Self { globs: list, set })
     }
 
@@ -162,20 +161,21 @@ impl SkillFilter {
     }
 }
 
-/// A glob that cannot be used.
+/// A glob, or a list of them, that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobError {
-    /// Its index in its list.
-    pub index: usize,
-    /// The glob, at most its first 64 characters.
-    pub glob: String,
-    /// What is wrong with it.
+    /// Its index in its list, and its first 64 characters; `None`: each is good, but all together are too much.
+    pub one: Option<(usize, String)>,
+    /// What is wrong.
     pub message: String,
 }
 
 impl fmt::Display for GlobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "glob `{}`: {}", self.glob, self.message)
+        match &self.one {
+            Some((_, glob)) => write!(f, "glob `{glob}`: {}", self.message),
+            None => f.write_str(&self.message),
+        }
     }
 }
 
@@ -192,6 +192,14 @@ mod tests {
             allow: allow.map(|globs| NameGlobs::compile(globs).unwrap()),
             block: NameGlobs::compile(block).unwrap(),
         }
+    }
+
+    #[test]
+    fn too_much_to_match_blames_no_single_glob() {
+        let many: Vec<String> = (0..MAX_GLOBS).map(|n| format!("{}{n}", "{a*,?b}".repeat(100))).collect();
+        let error = NameGlobs::compile(&many).unwrap_err();
+        assert_eq!((error.one.as_ref(), error.to_string()), (None, error.message.clone()));
+        assert!(error.message.contains("fewer or shorter"), "{error}");
     }
 
     #[test]
@@ -265,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_bad_glob_is_an_error() {
-        assert_eq!(NameGlobs::compile(["ok", "a[b"]).unwrap_err().index, 1);
+        assert_eq!(NameGlobs::compile(["ok", "a[b"]).unwrap_err().one, Some((1, "a[b".into())));
         assert!(NameGlobs::compile([""]).is_err());
     }
 }

@@ -3,11 +3,9 @@
 use std::{collections::BTreeSet, io::IsTerminal as _, process::ExitCode};
 
 use clap::ValueEnum;
-use jiff::Timestamp;
 use promptd::{
     finding::{Counts, Finding, Reported, github, human, json, sarif},
-    prompt::{self, Turn},
-    workspace::Snapshot,
+    prompt,
 };
 
 use super::{
@@ -81,22 +79,9 @@ fn print(format: Format, reported: &[Reported]) {
 fn findings(opened: &Opened) -> Vec<Finding> {
     let found: BTreeSet<Finding> = match &opened.loaded {
         Err(findings) => findings.iter().cloned().collect(),
-        Ok(snapshot) => snapshot.findings.iter().cloned().chain(of_prompts(snapshot)).collect(),
+        Ok(snapshot) => snapshot.findings.iter().cloned().chain(prompt::forecast(snapshot)).collect(),
     };
     let mut found: Vec<_> = found.into_iter().collect();
     found.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.place.cmp(&b.place)));
-    found
-}
-
-/// The findings of a plain turn and of a heartbeat: what is cut is known only once a prompt is assembled.
-fn of_prompts(snapshot: &Snapshot) -> Vec<Finding> {
-    let Some(profile) = snapshot.profiles.get(snapshot.manifest.profile.as_str()) else { return Vec::new() };
-    let turns = [false, true].map(|heartbeat| Turn { heartbeat, ..Turn::at(Timestamp::UNIX_EPOCH) });
-    let mut found = Vec::new();
-    for turn in &turns {
-        if let Ok(prompt) = prompt::assemble(snapshot, profile, turn) {
-            found.extend(prompt.findings.into_iter().map(std::borrow::Cow::into_owned));
-        }
-    }
     found
 }

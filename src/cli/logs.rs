@@ -4,7 +4,12 @@ use std::io::{self, IsTerminal as _};
 
 use promptd::config::{Log, LogFormat};
 use tracing_subscriber::{
-    Registry, filter::Targets, fmt, layer::SubscriberExt as _, reload, util::SubscriberInitExt as _,
+    Registry,
+    filter::{LevelFilter, Targets},
+    fmt,
+    layer::SubscriberExt as _,
+    reload,
+    util::SubscriberInitExt as _,
 };
 
 /// The way to change the level.
@@ -12,7 +17,7 @@ pub(super) struct Logs(reload::Handle<Targets, Registry>);
 
 /// Begins to log.
 pub(super) fn start(log: &Log) -> Logs {
-    let (level, handle) = reload::Layer::new(log.level.clone());
+    let (level, handle) = reload::Layer::new(heard(&log.level));
     let registry = tracing_subscriber::registry().with(level);
     // A second start in one process is a mistake that only tests can make; the first one's logs go on.
     let _ = match log.format {
@@ -25,9 +30,17 @@ pub(super) fn start(log: &Log) -> Logs {
     Logs(handle)
 }
 
+/// What is heard at a level: the library that watches files has warnings for what is no fault, such as a folder that
+/// went before its watch did. What does matter of it has lines of `promptd::source`.
+fn heard(level: &Targets) -> Targets {
+    const WATCHER: &str = "notify";
+    let is_named = level.iter().any(|(target, _)| target.starts_with(WATCHER));
+    if is_named { level.clone() } else { level.clone().with_target(WATCHER, LevelFilter::ERROR) }
+}
+
 impl Logs {
     /// Changes the level at once.
     pub(super) fn set_level(&self, level: &Targets) {
-        let _ = self.0.modify(|current| *current = level.clone());
+        let _ = self.0.modify(|current| *current = heard(level));
     }
 }

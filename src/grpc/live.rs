@@ -1,6 +1,7 @@
 //! Limits that can be replaced while the server runs.
 
 use std::{
+    panic::resume_unwind,
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -9,8 +10,9 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use tokio::task::JoinSet;
 
-use super::Options;
+use super::{Options, error::Error};
 use crate::request;
 
 /// The limits in use; shared by the server and who runs it.
@@ -20,6 +22,8 @@ pub struct Live {
     pub(super) in_flight: Arc<Places>,
     pub(super) streams: Arc<Places>,
     pub(super) connections: Arc<Places>,
+    beside: Arc<Places>,
+    retry: Duration,
     max_call_micros: AtomicU64,
 }
 
@@ -30,6 +34,8 @@ impl Live {
             in_flight: Arc::default(),
             streams: Arc::default(),
             connections: Arc::default(),
+            beside: Arc::default(),
+            retry: options.retry_delay,
             max_call_micros: AtomicU64::new(0),
         };
         live.replace(options);
@@ -41,10 +47,32 @@ impl Live {
     pub fn replace(&self, options: &Options) {
         self.request.store(Arc::new(options.request.clone()));
         self.in_flight.most.store(options.max_in_flight, Ordering::Relaxed);
+        self.beside.most.store(options.max_in_flight, Ordering::Relaxed);
         self.streams.most.store(options.max_streams, Ordering::Relaxed);
         self.connections.most.store(options.max_connections, Ordering::Relaxed);
         let micros = u64::try_from(options.max_call_time.as_micros()).unwrap_or(u64::MAX);
         self.max_call_micros.store(micros, Ordering::Relaxed);
+    }
+
+    /// Does work that takes long or blocks on a thread of its own, so that other calls need not wait behind it. Where
+    /// the caller leaves meanwhile, work that has not begun is dropped, and work that has begun keeps its place to its
+    /// end: short deadlines cannot heap up more of it than `max_in_flight`.
+    pub(super) async fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let place = self.beside.take().ok_or(Error::Overloaded { retry: self.retry })?;
+        // A set of one, since a set aborts what it holds when it is dropped.
+        let mut working = JoinSet::new();
+        working.spawn_blocking(move || {
+            let _place = place;
+            work()
+        });
+        match working.join_next().await {
+            Some(Ok(done)) => Ok(done),
+            Some(Err(failed)) if failed.is_panic() => resume_unwind(failed.into_panic()),
+            Some(Err(_)) | None => Err(Error::Internal),
+        }
     }
 
     /// The longest that one call may take.

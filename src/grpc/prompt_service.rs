@@ -1,6 +1,6 @@
 //! `PromptService`: assembling prompts and judging replies.
 
-use std::{panic::resume_unwind, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use prost::Message as _;
 use tonic::{Request, Response, Status};
@@ -52,9 +52,7 @@ impl prompt_service_server::PromptService for PromptService {
             return Ok(Response::new(self.assemble(&ask)?));
         }
         let service = self.clone();
-        let counting = tokio::task::spawn_blocking(move || service.assemble(&ask));
-        let answer = counting.await.unwrap_or_else(|panicked| resume_unwind(panicked.into_panic()));
-        Ok(Response::new(answer?))
+        Ok(Response::new(self.live.beside(move || service.assemble(&ask)).await??))
     }
 
     async fn parse_reply(

@@ -142,8 +142,8 @@ fn routes(
             }
         }};
     }
-    let prompts = PromptService::new(backend.clone(), live);
-    let workspaces = WorkspaceService { backend: backend.clone() };
+    let prompts = PromptService::new(backend.clone(), Arc::clone(&live));
+    let workspaces = WorkspaceService { backend: backend.clone(), live };
     let profiles = ProfileService { backend };
     let health = Health(Arc::clone(lifecycle));
     let mut routes = RoutesBuilder::default();

@@ -8,6 +8,7 @@ use super::{
     api::workspace_service_server,
     backend::{Backend, missing},
     error::Error,
+    live::Live,
     page::Page,
     skills::{self, Sight},
     stream::Steps,
@@ -23,6 +24,7 @@ use crate::{
 /// Answers from the backend.
 pub(super) struct WorkspaceService {
     pub(super) backend: Backend,
+    pub(super) live: Arc<Live>,
 }
 
 #[tonic::async_trait]
@@ -95,11 +97,10 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         violations.into_result(()).map_err(Error::Invalid)?;
         let loaded = self.backend.newest(&workspace)?;
         let read = Arc::clone(&self.backend.read_skill_file);
-        // Reading a file blocks; everybody else's calls must not wait for a slow disk.
-        let reading = tokio::task::spawn_blocking(move || {
+        let reading = self.live.beside(move || {
             let sight = Sight { wall: caller.skill_wall(), filter: filter.as_ref() };
             skills::read(&loaded.snapshot, &request.name, &request.file, &sight, &*read)
         });
-        Ok(Response::new(reading.await.map_err(|_| Error::Internal)??))
+        Ok(Response::new(reading.await??))
     }
 }

@@ -27,7 +27,10 @@ pub fn skill_filter(raw: Option<proto::SkillFilter>, path: &str, violations: &mu
     let mut globs = |list: Option<proto::NameGlobs>, name: &str| {
         let list = list?;
         NameGlobs::compile(&list.globs)
-            .map_err(|e| violations.add(format!("{path}.{name}.globs[{}]", e.index), e.to_string()))
+            .map_err(|e| {
+                let place = e.one.as_ref().map(|(index, _)| format!("[{index}]")).unwrap_or_default();
+                violations.add(format!("{path}.{name}.globs{place}"), e.to_string());
+            })
             .ok()
     };
     let (allow, block) = (globs(raw.allowlist, "allowlist"), globs(raw.blocklist, "blocklist"));

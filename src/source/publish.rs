@@ -18,6 +18,7 @@ use super::{
 use crate::{
     finding::{Finding, Severity},
     id::Id,
+    prompt::{forecast, may_lose},
     store::{Loaded, State, changed_paths},
     workspace::{Entry, EntryKind, ReadError, Snapshot},
 };
@@ -195,7 +196,8 @@ impl Reload {
             }
             Some(What::Files(_, Sink::Profiles)) => {
                 let (profiles, findings) = super::profiles::load(&contents, Some(&self.profiles.load()));
-                let problems = findings.iter().map(|f| format!("{}: {}", f.place, f.message)).collect();
+                let problem = |f: &Finding| format!("profile at fault: {}: {}", f.place, f.message);
+                let problems = findings.iter().map(problem).collect();
                 self.report(subject, problems);
                 self.profiles.store(Arc::new(profiles));
                 self.mark_workspaces();
@@ -213,6 +215,9 @@ impl Reload {
         }
         for problem in problems.iter().filter(|problem| !old.contains(problem)) {
             tracing::warn!("{problem}");
+        }
+        for problem in old.iter().filter(|problem| !problems.contains(problem)) {
+            tracing::info!("no longer: {problem}");
         }
         self.problems.insert(subject, problems);
         self.tell_problems();
@@ -255,16 +260,28 @@ fn log(id: &Id, before: Option<&State>, now: &State) {
             Some(State::Ready(old)) => changed_paths(&old.snapshot, &new.snapshot),
             _ => Vec::new(),
         };
-        tracing::info!(workspace = %id, revision = %new.snapshot.revision, ?changed, "workspace loaded");
+        let count = |is: Severity| new.snapshot.findings.iter().filter(|finding| finding.severity == is).count();
+        let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+        tracing::info!(workspace = %id, revision = %new.snapshot.revision, ?changed, errors, warnings, "workspace loaded");
+        // What is cut is told of every revision, whatever was told of the one before.
+        if may_lose(&new.snapshot) {
+            for finding in &forecast(&new.snapshot) {
+                tell(id, finding);
+            }
+        }
     }
     let old: BTreeSet<&Finding> = before.into_iter().flat_map(findings).collect();
     for finding in findings(now).iter().filter(|finding| !old.contains(finding)) {
-        let Finding { severity, code, place, message } = finding;
-        let code = code.as_str();
-        match severity {
-            Severity::Error => tracing::error!(workspace = %id, code, %place, "{message}"),
-            Severity::Warning => tracing::warn!(workspace = %id, code, %place, "{message}"),
-            Severity::Info => tracing::debug!(workspace = %id, code, %place, "{message}"),
-        }
+        tell(id, finding);
+    }
+}
+
+fn tell(id: &Id, finding: &Finding) {
+    let Finding { severity, code, place, message } = finding;
+    let code = code.as_str();
+    match severity {
+        Severity::Error => tracing::error!(workspace = %id, code, %place, "{message}"),
+        Severity::Warning => tracing::warn!(workspace = %id, code, %place, "{message}"),
+        Severity::Info => tracing::debug!(workspace = %id, code, %place, "{message}"),
     }
 }

@@ -4,7 +4,7 @@ use promptd::proto::{AssemblePromptRequest, KnowledgeSnippet, Turn, User};
 
 use super::{
     serve::assemble,
-    support::{Service, folder},
+    support::{Service, folder, write},
 };
 
 #[test]
@@ -17,7 +17,7 @@ fn no_text_of_a_prompt_is_logged_at_the_default_level() {
     ]);
     for format in ["text", "json"] {
         let config = format!("listen: 127.0.0.1:0\nworkspaces: {{single: [ws]}}\nlog: {{format: {format}}}\n");
-        super::support::write(&home.path().join("promptd.yaml"), &config);
+        write(&home.path().join("promptd.yaml"), &config);
         let service = Service::start(home.path(), &["serve", "--config", "promptd.yaml"]);
         let turn = Turn {
             user: Some(User { id: "SECRET-ID".into(), name: "SECRET-NAME".into() }),
@@ -40,4 +40,50 @@ fn no_text_of_a_prompt_is_logged_at_the_default_level() {
             }
         }
     }
+}
+
+#[test]
+fn what_is_cut_is_a_line_of_the_log_at_every_revision() {
+    let home = folder(&[("ws/SOUL.md", &"x\n".repeat(9_000)), ("ws/HEARTBEAT.md", &"- Look.\n".repeat(2_000))]);
+    let mut service = Service::start(home.path(), &["serve", "--workspace", "ws", "--listen", "127.0.0.1:0"]);
+    for version in ["One.", "Two."] {
+        service.wait_for_log("place=HEARTBEAT.md");
+        let log = service.wait_for_log("place=SOUL.md");
+        assert!(log.contains("CONTEXT_FILE_TRUNCATED") && log.contains("workspace=ws"), "{log}");
+        write(&home.path().join("ws/AGENTS.md"), version);
+    }
+    service.stop();
+}
+
+#[test]
+fn faults_are_told_in_a_line_without_the_text_around_them_and_so_is_their_end() {
+    let home = folder(&[
+        ("promptd.yaml", "listen: 127.0.0.1:0\nworkspaces: {root: all}\nauth: {tokens_file: tokens.yaml}\n"),
+        ("tokens.yaml", "tokens: [{name: a, token: SECRET-SECRET-SECRET}]\n"),
+        ("all/ws/AGENTS.md", "SECRET-AGENTS"),
+        ("all/ws/workspace.yaml", "agent: {persona: SECRET-PERSONA}\n"),
+        ("all/ws/skills/a/SKILL.md", "---\nname: a\ndescription: SECRET-SKILL\n---\n"),
+        ("profiles/own.yaml", "extends: five-layer\n"),
+    ]);
+    let mut service = Service::start(home.path(), &["serve", "--config", "promptd.yaml"]);
+    let mut log = service.wait_for_log("serving");
+    for (path, text, told) in [
+        ("all/ws/workspace.yaml", "agent: {persona: [SECRET-PERSONA]}\n", "`agent.persona` must be text"),
+        ("all/ws/workspace.yaml", "agent: {persona: SECRET-PERSONA, : [\n", "YAML_SYNTAX"),
+        ("all/ws/workspace.yaml", "agent: {persona: SECRET-PERSONA}\n", "errors=0"),
+        ("all/ws/skills/a/SKILL.md", "---\nname: a\ndescription: [SECRET-SKILL\n---\n", "SKILL_INVALID"),
+        ("all/ws/skills/a/SKILL.md", "---\nname: a\ndescription: SECRET: x\n---\n", "SKILL_FRONT_MATTER_REPAIRED"),
+        ("profiles/own.yaml", "extends: five-layer\nsektions: []\n", "profile at fault: profiles/own.yaml:2:1"),
+        ("profiles/own.yaml", "extends: five-layer\n", "no longer: profile at fault: profiles/own.yaml:2:1"),
+        ("tokens.yaml", "tokens: [{name: a, token: SECRET}]\n", "shorter than 16 characters"),
+        ("tokens.yaml", "tokens: [{name: a, token: 'SECRET-SECRET-SECRET}]\n", "found unexpected end of stream"),
+        ("tokens.yaml", "tokens: [{name: a, token: SECRET-SECRET-SECRE2}]\n", "taken over"),
+    ] {
+        write(&home.path().join(path), text);
+        let lines = service.wait_for_log(told);
+        assert!(lines.lines().count() <= 3, "{lines}");
+        log += &lines;
+    }
+    log += &service.stop();
+    assert!(!log.contains("SECRET"), "{log}");
 }

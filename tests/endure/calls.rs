@@ -29,12 +29,13 @@ impl Random {
     }
 
     fn text(&mut self) -> String {
-        let words = self.below(200);
+        let words = self.below(60);
         (0..words).map(|_| self.word() + " ").collect()
     }
 
     fn digest(&mut self) -> String {
-        (0..4).map(|_| format!("{:016x}", self.next())).collect()
+        let [a, b, c, d] = [0; 4].map(|_| self.next());
+        format!("{a:016x}{b:016x}{c:016x}{d:016x}")
     }
 
     /// Half of them exist; of the others, some are malformed.

@@ -8,7 +8,7 @@ use promptd::{
 use tonic::{Code, Request};
 use tonic_types::StatusExt as _;
 
-use crate::rig::{PATIENCE, Rig, Setup, ask, harbor, refused};
+use crate::rig::{PATIENCE, Rig, Setup, ask, ask_with, harbor, refused};
 
 const ALL: &str = "operator-token-0001";
 const ONE: &str = "harbour-token-00002";
@@ -134,6 +134,40 @@ async fn the_wall_around_skills_holds_in_every_call() {
     let read = proto::ReadSkillRequest { workspace_id: "harbor".into(), name: "xurl".into(), ..Default::default() };
     refused(client.read_skill(by(ONE, read.clone())).await, Code::NotFound, "SKILL_NOT_FOUND");
     client.read_skill(by(ALL, read)).await.unwrap();
+}
+
+#[tokio::test]
+async fn no_turn_climbs_over_the_wall_around_skills() {
+    let rig = start().await;
+    let mut client = rig.prompts().await;
+    rig.publish("harbor", harbor().file("skills/xurl/SKILL.md", "---\nname: xurl\ndescription: D.\n---\nHIDDEN\n"));
+    let text = |text: &str| prost_types::Value { kind: Some(prost_types::value::Kind::StringValue(text.into())) };
+    let everything = proto::NameGlobs { globs: vec!["*".into()] };
+    let filter = proto::SkillFilter { allowlist: Some(everything), ..Default::default() };
+    let profiles = rig.profiles().await.list_profiles(by(ALL, Default::default())).await.unwrap().into_inner().profiles;
+    for profile in profiles.iter().map(|profile| &profile.name) {
+        for id in ["xurl", "XURL", "internal-x", "git/../xurl", "../xurl"] {
+            let message = proto::ConversationMessage {
+                role: proto::Role::User.into(),
+                content: format!("/{id} now"),
+                ..Default::default()
+            };
+            let turn = proto::Turn {
+                skill_filter: Some(filter.clone()),
+                conversation: Some(proto::Conversation { messages: vec![message], ..Default::default() }),
+                ..Default::default()
+            };
+            let request = proto::AssemblePromptRequest { profile: profile.clone(), ..ask_with(turn.clone()) };
+            let answer = format!("{:?}", client.assemble_prompt(by(ONE, request)).await.unwrap().into_inner());
+            let answer = answer.replace(&format!("/{id}"), "");
+            assert!(!answer.contains("HIDDEN") && !answer.contains("xurl") && !answer.contains("internal"), "{answer}");
+            // Named by the input, it is refused where the profile has that input, and the input where not.
+            let inputs = prost_types::Struct { fields: [("active_skill".to_owned(), text(id))].into() };
+            let turn = proto::Turn { inputs: Some(inputs), ..turn };
+            let request = proto::AssemblePromptRequest { profile: profile.clone(), ..ask_with(turn) };
+            refused(client.assemble_prompt(by(ONE, request)).await, Code::InvalidArgument, "INVALID_REQUEST");
+        }
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,13 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use promptd::{
-    grpc::{Options, api::prompt_service_client::PromptServiceClient},
+    grpc::{
+        Options,
+        api::{
+            health::{HealthCheckRequest, health_check_response::ServingStatus},
+            prompt_service_client::PromptServiceClient,
+        },
+    },
     proto, request,
 };
 use tonic::{Code, Request};
@@ -11,7 +17,7 @@ use tonic_types::StatusExt as _;
 
 use crate::{
     held::Held,
-    rig::{Rig, Setup, ask, ask_with, refused},
+    rig::{PATIENCE, Rig, Setup, ask, ask_with, refused},
 };
 
 async fn with(change: impl FnOnce(&mut Options)) -> Rig {
@@ -58,6 +64,35 @@ async fn a_call_that_is_left_gives_its_place_back() {
     held.answer.abort();
     assert_eq!(rig.seen.has_ended("AssemblePrompt").await, "CANCELLED");
     rig.prompts().await.assemble_prompt(ask()).await.unwrap();
+}
+
+#[tokio::test]
+async fn health_is_told_while_every_place_is_taken() {
+    let rig = with(|options| options.max_in_flight = 1).await;
+    let _held = Held::begin(rig.channel().await);
+    rig.seen.has_begun(1).await;
+    refused(rig.prompts().await.assemble_prompt(ask()).await, Code::Unavailable, "OVERLOADED");
+    let told = rig.health().await.check(HealthCheckRequest::default()).await.unwrap().into_inner();
+    assert_eq!(told.status(), ServingStatus::Serving);
+}
+
+#[tokio::test]
+async fn work_goes_on_in_its_place_where_its_caller_has_left() {
+    let rig = with(|options| options.max_in_flight = 1).await;
+    let read = || proto::ReadSkillRequest { workspace_id: "harbor".into(), name: "git".into(), ..Default::default() };
+    let mut client = rig.workspaces().await;
+    let disk = rig.disk.slow.lock().await;
+    let mut leaving = client.clone();
+    let left = tokio::spawn(async move { leaving.read_skill(read()).await.map(drop) });
+    let mut reads = rig.disk.reads.subscribe();
+    tokio::time::timeout(PATIENCE, reads.wait_for(|reads| *reads == 1)).await.unwrap().unwrap();
+    left.abort();
+    assert_eq!(rig.seen.has_ended("ReadSkill").await, "CANCELLED");
+    refused(client.read_skill(read()).await, Code::Unavailable, "OVERLOADED");
+    rig.prompts().await.assemble_prompt(ask()).await.unwrap();
+    drop(disk);
+    let done = async { while client.read_skill(read()).await.is_err() {} };
+    tokio::time::timeout(PATIENCE, done).await.expect("the place is given back");
 }
 
 #[tokio::test]

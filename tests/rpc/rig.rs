@@ -46,9 +46,19 @@ pub struct Rig {
     pub seen: Arc<Seen>,
     /// Makes the server's clock panic: the way for a test to have a call panic.
     pub broken_clock: Arc<AtomicBool>,
+    pub disk: Arc<Disk>,
     pub serving: JoinHandle<Result<Ended, ServerError>>,
     trees: Arc<Mutex<BTreeMap<String, MemoryTree>>>,
     profiles: Arc<ProfileSet>,
+}
+
+/// Where skills' files are read from.
+#[derive(Default)]
+pub struct Disk {
+    /// How many reads have begun.
+    pub reads: watch::Sender<usize>,
+    /// Held, it makes every read wait.
+    pub slow: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// How a server is started.
@@ -76,11 +86,12 @@ impl Rig {
         let (store, access) = (Arc::new(Store::default()), Arc::new(setup.access));
         let (seen, broken_clock) = (Arc::new(Seen::default()), Arc::new(AtomicBool::new(false)));
         let (trees, profiles) = (Arc::default(), Arc::new(ProfileSet::built_in()));
-        let backend = backend(&store, &profiles, &trees, &access, &seen, &broken_clock);
+        let disk = Arc::default();
+        let backend = backend(&store, &profiles, &trees, &access, &seen, &broken_clock, &disk);
         let server = Server::bind(setup.options, backend, setup.tls).await.unwrap();
         let (addr, lifecycle) = (server.local_addr(), server.lifecycle());
         let serving = tokio::spawn(server.serve());
-        let rig = Self { addr, store, access, lifecycle, seen, broken_clock, serving, trees, profiles };
+        let rig = Self { addr, store, access, lifecycle, seen, broken_clock, disk, serving, trees, profiles };
         rig.publish("harbor", harbor());
         if setup.ready {
             rig.lifecycle.ready();
@@ -154,12 +165,16 @@ fn backend(
     access: &Arc<Access>,
     seen: &Arc<Seen>,
     broken_clock: &Arc<AtomicBool>,
+    disk: &Arc<Disk>,
 ) -> Backend {
     let (profiles, trees, broken) = (Arc::clone(profiles), Arc::clone(trees), Arc::clone(broken_clock));
+    let disk = Arc::clone(disk);
     Backend {
         store: Arc::clone(store),
         profiles: Arc::new(move || Arc::clone(&profiles)),
         read_skill_file: Arc::new(move |root, skill, file| {
+            disk.reads.send_modify(|reads| *reads += 1);
+            let _turn = disk.slow.blocking_lock();
             trees.lock().unwrap()[root].read(&format!("{}/{file}", skill.folder), 1 << 20)
         }),
         clock: Arc::new(move || {

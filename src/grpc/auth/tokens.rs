@@ -157,7 +157,7 @@ fn from_hex(text: &str) -> Option<[u8; 32]> {
 
 fn skill_wall(globs: &[(&str, Mark)], fields: &Fields<'_, '_>) -> SkillFilter {
     let allow = NameGlobs::compile(globs.iter().map(|(glob, _)| glob)).unwrap_or_else(|e| {
-        let at = globs.get(e.index).map_or(fields.at(), |(_, at)| *at);
+        let at = e.one.as_ref().and_then(|(index, _)| globs.get(*index)).map_or(fields.at(), |(_, at)| *at);
         fields.faults().add(Code::GlobInvalid, at, e.to_string());
         NameGlobs::default()
     });

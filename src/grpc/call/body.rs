@@ -21,11 +21,11 @@ pub(super) struct Guarded {
     inner: Body,
     max_message_bytes: usize,
     end: End,
-    open: Option<(Record, Place)>,
+    open: Option<(Record, Option<Place>)>,
 }
 
 impl Guarded {
-    pub(super) fn new(inner: Body, max_message_bytes: usize, end: End, record: Record, place: Place) -> Self {
+    pub(super) fn new(inner: Body, max_message_bytes: usize, end: End, record: Record, place: Option<Place>) -> Self {
         Self { inner, max_message_bytes, end, open: Some((record, place)) }
     }
 

@@ -71,7 +71,7 @@ impl Shared {
     }
 
     /// Lets a call in, or says why not.
-    fn admit(&self, method: Method, headers: &http::HeaderMap) -> Result<(Caller, Place), Error> {
+    fn admit(&self, method: Method, headers: &http::HeaderMap) -> Result<(Caller, Option<Place>), Error> {
         let retry = self.retry;
         let caller = if method.is_health() {
             Caller::default()
@@ -83,11 +83,13 @@ impl Shared {
             }
         };
         let places = match method.kind {
+            // A server with much to do is well: told otherwise, a supervisor would stop it.
+            Kind::Unary if method.is_health() => return Ok((caller, None)),
             Kind::Unary => &self.live.in_flight,
             Kind::Stream => &self.live.streams,
         };
         let place = places.take().ok_or(Error::Overloaded { retry })?;
-        Ok((caller, place))
+        Ok((caller, Some(place)))
     }
 
     /// Why an open stream must end, once it must.

@@ -1,0 +1,45 @@
+//! What prompts of a workspace will tell, before any has been asked for.
+
+use jiff::Timestamp;
+
+use super::{Turn, assemble};
+use crate::{finding::Finding, workspace::Snapshot};
+
+/// The findings of a plain turn and of a heartbeat by the workspace's own profile, besides those of the snapshot: what
+/// is cut is known only once a prompt is assembled.
+#[must_use]
+pub fn forecast(snapshot: &Snapshot) -> Vec<Finding> {
+    let Some(profile) = snapshot.profiles.get(snapshot.manifest.profile.as_str()) else { return Vec::new() };
+    let turns = [false, true].map(|heartbeat| Turn { heartbeat, ..Turn::at(Timestamp::UNIX_EPOCH) });
+    let mut found = Vec::new();
+    for turn in &turns {
+        if let Ok(prompt) = assemble(snapshot, profile, turn) {
+            found.extend(prompt.findings.into_iter().map(std::borrow::Cow::into_owned));
+        }
+    }
+    found.retain(|finding| !snapshot.findings.contains(finding));
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The tags of one skill in the skills block take fewer bytes than this.
+const TAGS: usize = 200;
+/// Escaped, a byte takes at most so many.
+const ESCAPED: usize = 6;
+
+/// Whether a limit may cut what plain prompts of the workspace say: a look at sizes that costs next to nothing, so that
+/// [`forecast`] need not render workspaces that nobody asks for. It errs towards yes.
+#[must_use]
+pub fn may_lose(snapshot: &Snapshot) -> bool {
+    let (context, skills) = (&snapshot.manifest.context, &snapshot.settings.skills);
+    let sizes = || snapshot.documents.values().map(|document| document.chars);
+    let shown = || snapshot.skills.iter().filter(|skill| skill.is_shown());
+    let block =
+        || shown().map(|skill| ESCAPED * (skill.name.len() + skill.description.len() + skill.location.len()) + TAGS);
+    sizes().any(|chars| chars > context.max_chars_per_file)
+        || sizes().sum::<usize>() > context.max_chars_total
+        || shown().count() > skills.max_shown
+        || shown().any(|skill| skill.description.len() > skills.max_description_chars)
+        || block().sum::<usize>() > skills.max_block_chars
+}

@@ -40,6 +40,35 @@ async fn all_five_layers_come_in_order_and_the_same_request_gives_the_same_bytes
 }
 
 #[tokio::test]
+async fn what_belongs_to_a_turn_changes_its_own_layer_alone_and_no_other_turn() {
+    let rig = Rig::start().await;
+    let mut client = rig.prompts().await;
+    let turn = |seconds, scope: &str, user_id: &str, heartbeat| proto::Turn {
+        now: Some(prost_types::Timestamp { seconds, nanos: 0 }),
+        channel: Some(proto::Channel { user_id: user_id.into(), group_id: user_id.into(), ..Default::default() }),
+        ephemeral_system_prompt: (!scope.is_empty()).then(|| scope.into()),
+        heartbeat,
+        ..Default::default()
+    };
+    let mut ask = async |turn| client.assemble_prompt(ask_with(turn)).await.unwrap().into_inner();
+    let midnight = 1_772_323_200;
+    let plain = ask(turn(midnight - 1, "", "u1", false)).await;
+    for (seconds, scope, user_id, heartbeat, changed) in [
+        (midnight, "", "u1", false, &["runtime_facts"][..]),
+        (midnight - 1, "", "u2", false, &["runtime_facts"]),
+        (midnight - 1, "Count ducks: TOP-77.", "u1", false, &["ephemeral"]),
+        (midnight - 1, "Count geese.", "u1", false, &["ephemeral"]),
+        (midnight - 1, "", "u1", true, &["runtime_facts", "heartbeat"]),
+    ] {
+        let other = ask(turn(seconds, scope, user_id, heartbeat)).await;
+        let differs = |message: &&proto::PromptMessage| !plain.messages.contains(message);
+        let names: Vec<_> = other.messages.iter().filter(differs).map(|message| message.name.as_str()).collect();
+        assert_eq!(names, changed);
+        assert_eq!(ask(turn(midnight - 1, "", "u1", false)).await, plain, "nothing of it stays");
+    }
+}
+
+#[tokio::test]
 async fn a_turn_without_a_clock_has_the_servers() {
     let rig = Rig::start().await;
     let response = rig.prompts().await.assemble_prompt(ask()).await.unwrap().into_inner();

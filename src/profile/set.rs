@@ -65,6 +65,13 @@ impl ProfileSet {
         &self.hash
     }
 
+    /// The same set with this profile instead of the one of its name, if it has one.
+    #[must_use]
+    pub fn keeping(&self, profile: &Arc<Profile>) -> Self {
+        let others = self.profiles.iter().filter(|other| other.name != profile.name);
+        Self::new(others.chain([profile]).cloned().collect())
+    }
+
     fn new(mut profiles: Vec<Arc<Profile>>) -> Self {
         profiles.sort_by(|a, b| a.name.cmp(&b.name));
         let mut hasher = Sha256::new();

@@ -27,7 +27,8 @@ pub enum FileSet {
     },
 }
 
-/// The files' bytes, or why they could not be read. A folder that is not there has no files.
+/// The files' bytes, or why they could not be read. A folder that is not there has no files; one that cannot be read
+/// stands here itself.
 pub type Contents = BTreeMap<PathBuf, Result<Vec<u8>, ReadError>>;
 
 /// Reads the files once.
@@ -44,7 +45,11 @@ pub(super) fn read_files(set: &FileSet) -> (Trace, Contents) {
     let paths: Vec<PathBuf> = match set {
         FileSet::Paths(paths) => paths.clone(),
         FileSet::Folder { path, suffix } => {
-            let entries = tree.list(&below_root(path)).unwrap_or_default();
+            let entries = match tree.list(&below_root(path)) {
+                Ok(entries) => entries,
+                Err(ReadError::Missing) => Vec::new(),
+                Err(error) => return (tree.into_trace(), Contents::from([(path.clone(), Err(error))])),
+            };
             let chosen = entries.into_iter().filter(|e| e.kind != EntryKind::Folder && e.name.ends_with(suffix));
             chosen.filter(|e| !e.name.starts_with('.')).map(|e| path.join(e.name)).collect()
         }

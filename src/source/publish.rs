@@ -195,7 +195,7 @@ impl Reload {
                 }
             }
             Some(What::Files(_, Sink::Profiles)) => {
-                let (profiles, findings) = super::profiles::load(&contents, Some(&self.profiles.load()));
+                let (profiles, findings) = super::profiles::load(&self.options, &contents, Some(&self.profiles.load()));
                 let problem = |f: &Finding| format!("profile at fault: {}: {}", f.place, f.message);
                 let problems = findings.iter().map(problem).collect();
                 self.report(subject, problems);

@@ -45,7 +45,8 @@ pub struct Load<'a> {
 pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
     let mut gathered = Gathered::default();
     let (manifest, manifest_sha256) = load_manifest(input, &mut gathered)?;
-    let wanted = wanted(&manifest, &input.profiles, input.tree);
+    let profiles = profiles(input, &manifest);
+    let wanted = wanted(&manifest, &profiles, input.tree);
     let (documents, unusable) = load_documents(input, &wanted, &mut gathered);
     tell_of_missing(input, &manifest, &mut gathered);
     tell_of_same_content(&manifest, &documents, &mut gathered);
@@ -63,7 +64,7 @@ pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
         documents,
         unusable,
         skills,
-        profiles: Arc::clone(&input.profiles),
+        profiles,
         settings: Arc::clone(&input.settings),
         findings,
         standing,
@@ -73,6 +74,16 @@ pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
     };
     snapshot.revision = revision::of(&snapshot);
     Ok(snapshot)
+}
+
+/// The profiles, with the last good one of the workspace where that has gone: [`load_manifest`] has told of it.
+fn profiles(input: &Load<'_>, manifest: &Manifest) -> Arc<ProfileSet> {
+    let name = manifest.profile.as_str();
+    let gone = input.profiles.get(name).is_none();
+    match input.previous.filter(|_| gone).and_then(|previous| previous.profiles.get(name)) {
+        Some(last_good) => Arc::new(input.profiles.keeping(last_good)),
+        None => Arc::clone(&input.profiles),
+    }
 }
 
 /// The manifest in use and the hash of its bytes, which is empty where there is no file.

@@ -9,7 +9,7 @@ use promptd::{
     workspace::Snapshot,
 };
 
-use crate::service::{Service, options};
+use crate::service::{NEVER, Service, options};
 
 const GOOD: &str = "agent:\n  name: Good\nskills:\n  blocklist: [secret]\n";
 
@@ -118,6 +118,66 @@ fn a_profile_is_reloaded_and_a_bad_one_keeps_its_last_good_version() {
     service.wait("ws", "the new profile beside it", ready(|snapshot| snapshot.profiles.get("other").is_some()));
     assert!(service.source.profiles().get("mine").is_some(), "the last good version stays");
     assert!(service.source.status().problems().iter().any(|problem| problem.contains("mine.yaml")));
+}
+
+#[test]
+fn a_profile_that_cannot_be_read_or_has_gone_keeps_its_last_good_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, profiles) = (folder.path().join("root"), folder.path().join("profiles"));
+    fs::create_dir_all(root.join("ws")).unwrap();
+    fs::write(root.join("ws/workspace.yaml"), "profile: mine\n").unwrap();
+    fs::create_dir_all(&profiles).unwrap();
+    let file = profiles.join("mine.yaml");
+    let good = "extends: five-layer\n";
+    fs::write(&file, good).unwrap();
+    let service = Service::start(Options { profiles: Some(profiles.clone()), ..options(&root) });
+    let (away, elsewhere) = (folder.path().join("away"), folder.path().join("elsewhere"));
+    let harms: [(&str, &dyn Fn()); 3] = [
+        ("a link that leads nowhere", &|| {
+            fs::remove_file(&file).unwrap();
+            std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+        }),
+        ("a file for the folder", &|| {
+            fs::rename(&profiles, &away).unwrap();
+            fs::write(&profiles, "x").unwrap();
+        }),
+        ("no profile", &|| fs::remove_file(&file).unwrap()),
+    ];
+    for (round, (what, harm)) in harms.into_iter().enumerate() {
+        harm();
+        // An edit beside it, for something to wait for once the harm has been seen.
+        let is_seen = || service.source.status().problems().iter().any(|p| p.contains("profile"));
+        if what == "no profile" {
+            service.wait("ws", what, ready(|snapshot| snapshot.findings.iter().any(Finding::is_error)));
+        } else {
+            let began = std::time::Instant::now();
+            while !is_seen() {
+                assert!(began.elapsed() < NEVER, "{what} was not told");
+                std::thread::yield_now();
+            }
+        }
+        fs::write(root.join("ws/AGENTS.md"), format!("Round {round}.")).unwrap();
+        service.wait(
+            "ws",
+            what,
+            ready(|snapshot| {
+                snapshot.documents.get("AGENTS.md").is_some_and(|agents| agents.text.contains(&round.to_string()))
+                    && snapshot.profiles.get("mine").is_some()
+            }),
+        );
+        if away.exists() {
+            fs::remove_file(&profiles).unwrap();
+            fs::rename(&away, &profiles).unwrap();
+        }
+        let _ = fs::remove_file(&file);
+        fs::write(&file, good).unwrap();
+        service.wait("ws", "the mended profile", ready(|snapshot| !snapshot.findings.iter().any(Finding::is_error)));
+        let began = std::time::Instant::now();
+        while is_seen() {
+            assert!(began.elapsed() < NEVER, "{what} is still told");
+            std::thread::yield_now();
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Logs on standard error: text or JSON, at a level that can change while the service runs.
 
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write};
 
 use promptd::config::{Log, LogFormat};
 use tracing_subscriber::{
@@ -23,7 +23,7 @@ pub(super) fn start(log: &Log) -> Logs {
     let _ = match log.format {
         LogFormat::Text => {
             let colour = io::stderr().is_terminal();
-            registry.with(fmt::layer().with_writer(io::stderr).with_ansi(colour)).try_init()
+            registry.with(fmt::layer().with_writer(|| OneLine(io::stderr())).with_ansi(colour)).try_init()
         }
         LogFormat::Json => registry.with(fmt::layer().json().flatten_event(true).with_writer(io::stderr)).try_init(),
     };
@@ -36,6 +36,30 @@ fn heard(level: &Targets) -> Targets {
     const WATCHER: &str = "notify";
     let is_named = level.iter().any(|(target, _)| target.starts_with(WATCHER));
     if is_named { level.clone() } else { level.clone().with_target(WATCHER, LevelFilter::ERROR) }
+}
+
+/// Keeps an event on its line: a line break in the name of a folder or a key must not forge another event. It gets
+/// each event whole, in one write.
+struct OneLine<W>(W);
+
+impl<W: Write> Write for OneLine<W> {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let line = event.strip_suffix(b"\n").unwrap_or(event);
+        let mut written = Vec::with_capacity(event.len());
+        for byte in line {
+            match byte {
+                b'\n' => written.extend(b"\\n"),
+                b'\r' => written.extend(b"\\r"),
+                other => written.push(*other),
+            }
+        }
+        written.extend(&event[line.len()..]);
+        self.0.write_all(&written).map(|()| event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 impl Logs {

@@ -87,3 +87,20 @@ fn faults_are_told_in_a_line_without_the_text_around_them_and_so_is_their_end() 
     log += &service.stop();
     assert!(!log.contains("SECRET"), "{log}");
 }
+
+#[test]
+fn no_name_of_a_file_or_a_key_forges_a_line_of_the_log() {
+    const FORGED: &str = "x\n2026-01-01T00:00:00Z ERROR forged\r";
+    let home = folder(&[
+        (&format!("all/{FORGED}/AGENTS.md"), "A."),
+        (&format!("all/ws/skills/{FORGED}/SKILL.md"), "---\nname: [\n---\n"),
+        ("all/ws/workspace.yaml", "locked: [\"x\\n2026-01-01T00:00:00Z ERROR forged\"]\n"),
+        ("all/other/workspace.yaml", "\"x\\n2026-01-01T00:00:00Z ERROR forged\": 1\n"),
+    ]);
+    let service = Service::start(home.path(), &["serve", "--workspaces", "all", "--listen", "127.0.0.1:0"]);
+    let log = service.stop();
+    assert!(log.matches("forged").count() >= 3, "{log}");
+    for line in log.lines() {
+        assert!(line.contains(" promptd::") && !line.starts_with("2026-01-01") && !line.contains('\r'), "{log}");
+    }
+}

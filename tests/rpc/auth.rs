@@ -144,7 +144,14 @@ async fn no_turn_climbs_over_the_wall_around_skills() {
     let text = |text: &str| prost_types::Value { kind: Some(prost_types::value::Kind::StringValue(text.into())) };
     let everything = proto::NameGlobs { globs: vec!["*".into()] };
     let filter = proto::SkillFilter { allowlist: Some(everything), ..Default::default() };
-    let profiles = rig.profiles().await.list_profiles(by(ALL, Default::default())).await.unwrap().into_inner().profiles;
+    let profiles = rig
+        .profiles()
+        .await
+        .list_profiles(by(ALL, proto::ListProfilesRequest::default()))
+        .await
+        .unwrap()
+        .into_inner()
+        .profiles;
     for profile in profiles.iter().map(|profile| &profile.name) {
         for id in ["xurl", "XURL", "internal-x", "git/../xurl", "../xurl"] {
             let message = proto::ConversationMessage {

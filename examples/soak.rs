@@ -12,6 +12,8 @@
     reason = "a program for developers"
 )]
 
+#[path = "../tests/reload/many.rs"]
+mod many;
 #[path = "../tests/reload/saves.rs"]
 mod saves;
 #[path = "../tests/reload/scale.rs"]

@@ -12,6 +12,8 @@
 
 mod bare;
 mod drive;
+#[path = "../common/machine.rs"]
+mod machine;
 mod process;
 mod report;
 mod requests;

@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     time::Duration,
 };
 
@@ -43,6 +43,24 @@ impl Served {
         let address = line.trim().rsplit(' ').next().unwrap().to_owned();
         assert!(address.contains(':'), "the server did not start: {line:?}");
         Self { child, address }
+    }
+
+    /// Tells it to stop, as a supervisor does.
+    #[allow(dead_code)]
+    pub fn terminate(&self) {
+        let status = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Waits until it has ended.
+    #[allow(dead_code)]
+    pub async fn ended(&mut self) -> ExitStatus {
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     /// Processor time of all its threads so far.

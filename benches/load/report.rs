@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     drive::{Run, Shape},
+    machine,
     requests::Mode,
 };
 
@@ -76,7 +77,7 @@ fn middle(mut figures: Vec<f64>) -> f64 {
 
 impl Record {
     pub fn new(comparisons: Vec<Comparison>) -> Self {
-        Self { machine: machine(), comparisons }
+        Self { machine: machine::describe(), comparisons }
     }
 
     /// The table, as Markdown: a terminal shows it well too.
@@ -126,16 +127,4 @@ impl Record {
         };
         self.comparisons.iter().filter_map(fault).collect()
     }
-}
-
-fn machine() -> String {
-    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown");
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let kernel = kernel.split('-').next().unwrap_or_default().trim();
-    format!(
-        "{}, {cores} cores, Linux {kernel}; client and servers on the same machine.",
-        model.trim_start_matches(['\t', ' ', ':'])
-    )
 }

@@ -10,8 +10,8 @@ use std::{
 use indicatif::ProgressBar;
 
 use crate::{
+    many::make,
     service::{Service, options},
-    site::skill_text,
     soak::quantile,
 };
 
@@ -73,26 +73,6 @@ pub fn measure(folder: &Path, workspaces: usize, bar: &dyn Fn(usize) -> Progress
         .collect();
     lags.sort();
     Figures { workspaces, bytes, start, memory, idle_cpu, lags }
-}
-
-/// Three files of 3,900 characters, and skills up to 30 KB.
-fn make(folder: &Path, i: usize) -> u64 {
-    let mut files = vec![("workspace.yaml".to_owned(), format!("agent:\n  name: Agent {i}\n"))];
-    for name in ["AGENTS.md", "SOUL.md", "IDENTITY.md"] {
-        files.push((name.to_owned(), format!("{name} {i}\n").repeat(3_900 / (name.len() + 6))));
-    }
-    for skill in ["one", "two", "three"] {
-        let body = format!("Step {i} of {skill}.\n").repeat(300);
-        files.push((format!("skills/{skill}/SKILL.md"), skill_text(skill, 1) + &body));
-    }
-    let mut bytes = 0;
-    for (path, text) in files {
-        let path = folder.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        bytes += text.len() as u64;
-        fs::write(path, text).unwrap();
-    }
-    bytes
 }
 
 /// Resident bytes of this process.

@@ -1,0 +1,127 @@
+//! Many workspaces, many watches, large parts, several replicas: `cargo bench --bench scale`.
+//!
+//! The servers are real ones, processes of their own. Each part has gates, and the run ends with 1 where one is missed.
+//!
+//! `-- --short` is for CI: fewer workspaces and rounds. `-- --record` writes `docs/scale.json`, `docs/linear.svg` and
+//! the tables of `docs/performance.md` and `docs/scaling.md`. `-- --part linear` runs one part alone.
+
+#![allow(missing_docs, clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, clippy::expect_used)]
+// Modules shared with the other benches are used in part.
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
+
+#[path = "../load/drive.rs"]
+#[allow(dead_code)]
+mod drive;
+mod linear;
+#[path = "../common/machine.rs"]
+mod machine;
+#[path = "../../tests/reload/many.rs"]
+mod many;
+mod plot;
+#[path = "../load/process.rs"]
+#[allow(dead_code)]
+mod process;
+mod record;
+mod replicas;
+#[path = "../load/requests.rs"]
+#[allow(dead_code)]
+mod requests;
+#[path = "../common/site.rs"]
+#[allow(dead_code)]
+mod site;
+mod watches;
+mod workspaces;
+
+use std::{process::ExitCode, time::Duration};
+
+use clap::{Parser, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use record::Record;
+use sha2::{Digest as _, Sha256};
+
+#[derive(Parser)]
+struct Args {
+    /// Fewer workspaces and rounds.
+    #[arg(long)]
+    short: bool,
+    /// Writes the figures into `docs/`.
+    #[arg(long)]
+    record: bool,
+    /// Only these parts.
+    #[arg(long, value_enum)]
+    part: Vec<Part>,
+    /// Cargo says so.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Workspaces,
+    Watches,
+    Linear,
+    Replicas,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let bar = ProgressBar::new_spinner().with_style(ProgressStyle::with_template("{spinner} {elapsed} {msg}").unwrap());
+    bar.enable_steady_tick(Duration::from_millis(200));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let record = runtime.block_on(measure(&args, &bar));
+    bar.finish_and_clear();
+    println!("{}\n{}", record.markdown(), record.replicas_markdown());
+    // A p99 is the first to suffer where other things run beside.
+    let faults = record.faults(if args.short { 1.5 } else { 1.0 });
+    if args.record {
+        let before = Record::before();
+        Record {
+            workspaces: record.workspaces.or(before.workspaces),
+            watches: record.watches.or(before.watches),
+            linear: record.linear.or(before.linear),
+            replicas: record.replicas.or(before.replicas),
+            ..record
+        }
+        .write();
+    }
+    for fault in &faults {
+        println!("MISSED: {fault}");
+    }
+    ExitCode::from(u8::from(!faults.is_empty()))
+}
+
+async fn measure(args: &Args, bar: &ProgressBar) -> Record {
+    let runs = |part| args.part.is_empty() || args.part.contains(&part);
+    let pick = |long: usize, short: usize| if args.short { short } else { long };
+    let mut record = Record { machine: machine::describe(), ..Record::default() };
+    if runs(Part::Linear) {
+        bar.set_message("large parts");
+        record.linear = Some(linear::measure(pick(60, 20)));
+    }
+    if runs(Part::Workspaces) {
+        record.workspaces = Some(workspaces::measure(pick(10_000, 2_000), pick(9, 5), bar).await);
+    }
+    if runs(Part::Watches) {
+        record.watches = Some(watches::measure(pick(60, 10) as u64, bar).await);
+    }
+    if runs(Part::Replicas) {
+        record.replicas = Some(replicas::measure(pick(9, 3), bar).await);
+    }
+    record
+}
+
+/// The median.
+fn middle(figures: impl Iterator<Item = f64>) -> f64 {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
+}

@@ -1,0 +1,91 @@
+//! The figures of a run: as JSON, as tables, as a picture.
+
+use std::{fmt::Write as _, fs};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{linear, plot, replicas, watches, workspaces};
+
+const JSON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scale.json");
+const PLOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/linear.svg");
+const PERFORMANCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.md");
+const SCALING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scaling.md");
+
+/// All of a run; what it left out keeps what was recorded before.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Record {
+    pub machine: String,
+    pub workspaces: Option<workspaces::Figures>,
+    pub watches: Option<watches::Figures>,
+    pub linear: Option<Vec<linear::Growth>>,
+    pub replicas: Option<replicas::Figures>,
+}
+
+impl Record {
+    /// What was recorded before; empty if nothing was.
+    pub fn before() -> Self {
+        fs::read_to_string(JSON).map(|json| serde_json::from_str(&json).unwrap()).unwrap_or_default()
+    }
+
+    /// The gates that were missed. `slack`: what a p99 may be over its gate.
+    pub fn faults(&self, slack: f64) -> Vec<String> {
+        let workspaces = self.workspaces.iter().flat_map(|figures| figures.faults(slack));
+        let watches = self.watches.iter().flat_map(watches::Figures::faults);
+        let linear = self.linear.iter().flat_map(|growths| linear::faults(growths));
+        let replicas = self.replicas.iter().flat_map(replicas::Figures::faults);
+        workspaces.chain(watches).chain(linear).chain(replicas).collect()
+    }
+
+    /// What `docs/performance.md` has, as Markdown: a terminal shows it well too.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("{}\n", self.machine);
+        if let Some(figures) = &self.workspaces {
+            let _ = write!(text, "\n### Many workspaces\n\n{}", figures.markdown());
+        }
+        if let Some(figures) = &self.watches {
+            let _ = write!(text, "\n### Many watches\n\n{}", figures.markdown());
+        }
+        if let Some(growths) = &self.linear {
+            let _ = write!(text, "\n### Large parts\n\n{}\n![time by size](linear.svg)\n", growth_table(growths));
+        }
+        text
+    }
+
+    pub fn replicas_markdown(&self) -> String {
+        let figures = self.replicas.as_ref().map(replicas::Figures::markdown).unwrap_or_default();
+        format!("{}\n\n{figures}", self.machine)
+    }
+
+    /// Writes the JSON, the picture, and the tables between the markers of the documents.
+    pub fn write(&self) {
+        fs::write(JSON, serde_json::to_string_pretty(self).unwrap() + "\n").unwrap();
+        if let Some(growths) = &self.linear {
+            fs::write(PLOT, plot::draw(growths)).unwrap();
+        }
+        replace(PERFORMANCE, "scale", &self.markdown());
+        replace(SCALING, "replicas", &self.replicas_markdown());
+    }
+}
+
+fn growth_table(growths: &[linear::Growth]) -> String {
+    let mut text = String::from(
+        "Microseconds by share of the largest size, in-process; the last column is the most that a doubling cost.\n\n\
+         | part | does | largest | 1/32 | 1/16 | 1/8 | 1/4 | 1/2 | 1 | ×2 |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for linear::Growth { part, does, points } in growths {
+        let largest = points.last().map_or(0, |point| point.size);
+        let times: Vec<_> = points.iter().map(|point| format!("{:.0}", point.microseconds)).collect();
+        let most = points.windows(2).map(|pair| pair[1].microseconds / pair[0].microseconds).fold(0.0, f64::max);
+        let _ = writeln!(text, "| {part} | {does} | {largest} | {} | {most:.2} |", times.join(" | "));
+    }
+    text
+}
+
+/// Replaces what stands between a document's markers.
+fn replace(document: &str, marker: &str, text: &str) {
+    let (begin, end) = (format!("<!-- {marker}:begin -->\n"), format!("<!-- {marker}:end -->"));
+    let before = fs::read_to_string(document).unwrap();
+    let (head, rest) = before.split_once(&begin).unwrap();
+    let (_, tail) = rest.split_once(&end).unwrap();
+    fs::write(document, format!("{head}{begin}\n{}\n{end}{tail}", text.trim_end())).unwrap();
+}

@@ -31,7 +31,7 @@ impl Record {
     pub fn faults(&self, slack: f64) -> Vec<String> {
         let workspaces = self.workspaces.iter().flat_map(|figures| figures.faults(slack));
         let watches = self.watches.iter().flat_map(watches::Figures::faults);
-        let linear = self.linear.iter().flat_map(|growths| linear::faults(growths));
+        let linear = self.linear.iter().flatten().flat_map(linear::Growth::faults);
         let replicas = self.replicas.iter().flat_map(replicas::Figures::faults);
         workspaces.chain(watches).chain(linear).chain(replicas).collect()
     }

@@ -4,7 +4,7 @@ use std::{
     fmt::Write as _,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
@@ -13,7 +13,7 @@ use indicatif::ProgressBar;
 use promptd::{grpc::api::prompt_service_client::PromptServiceClient, proto::AssemblePromptRequest};
 use serde::{Deserialize, Serialize};
 use tonic::{
-    Code,
+    Code, Status,
     transport::{Channel, Endpoint},
 };
 
@@ -55,6 +55,8 @@ struct Drain {
     retried: usize,
     /// Calls that failed for good.
     failed: usize,
+    /// How one of them failed.
+    failure: Option<String>,
     /// From SIGTERM until the process had ended.
     exit_ms: f64,
     exit_code: Option<i32>,
@@ -74,7 +76,7 @@ pub async fn measure(rounds: usize, bar: &ProgressBar) -> Figures {
         for (index, client) in clients.iter().enumerate() {
             let cpu = || servers.iter().map(Served::cpu).sum::<Duration>();
             let before = cpu();
-            let run = client.run(&requests, 20_000).await;
+            let run = client.run(&requests, 10_000).await;
             // The first round is to warm up.
             if round > 0 {
                 runs[index].push((cpu().saturating_sub(before), run));
@@ -114,9 +116,10 @@ async fn drain(servers: &mut [Served; 2], client: &RoundRobin, requests: &Arc<[A
     let exit = began.elapsed();
     let run = running.await.unwrap();
     Drain {
-        calls: run.latencies.len() + run.failed,
+        calls: run.latencies.len() + run.failures.len(),
         retried: run.retried,
-        failed: run.failed,
+        failed: run.failures.len(),
+        failure: run.failures.first().map(|status| format!("{:?}: {}", status.code(), status.message())),
         exit_ms: exit.as_secs_f64() * 1e3,
         exit_code: status.code(),
         slowest_ms: run.quantile(1.0) / 1e3,
@@ -126,10 +129,16 @@ async fn drain(servers: &mut [Served; 2], client: &RoundRobin, requests: &Arc<[A
 /// A client that spreads its calls evenly, and tries elsewhere what a replica did not take.
 #[derive(Clone)]
 struct RoundRobin {
-    channels: Arc<[Channel]>,
+    backends: Arc<[Backend]>,
     next: Arc<AtomicUsize>,
     /// Calls answered in the run that goes on.
     answered: Arc<AtomicUsize>,
+}
+
+/// A connection, and whether it has failed: `round_robin` passes such a one over.
+struct Backend {
+    channel: Channel,
+    is_down: AtomicBool,
 }
 
 struct Run {
@@ -137,19 +146,19 @@ struct Run {
     /// Sorted.
     latencies: Vec<Duration>,
     retried: usize,
-    failed: usize,
+    failures: Vec<Status>,
 }
 
 impl RoundRobin {
     async fn connect(servers: &[Served]) -> Self {
-        let mut channels = Vec::new();
+        let mut backends = Vec::new();
         for _ in 0..CONNECTIONS {
             for server in servers {
                 let endpoint = Endpoint::from_shared(format!("http://{}", server.address)).unwrap().tcp_nodelay(true);
-                channels.push(endpoint.connect().await.unwrap());
+                backends.push(Backend { channel: endpoint.connect().await.unwrap(), is_down: AtomicBool::new(false) });
             }
         }
-        Self { channels: channels.into(), next: Arc::default(), answered: Arc::default() }
+        Self { backends: backends.into(), next: Arc::default(), answered: Arc::default() }
     }
 
     async fn run(&self, requests: &Arc<[AssemblePromptRequest]>, calls: usize) -> Run {
@@ -160,7 +169,7 @@ impl RoundRobin {
             .map(|_| {
                 let (client, requests, left) = (self.clone(), Arc::clone(requests), Arc::clone(&left));
                 tokio::spawn(async move {
-                    let (mut latencies, mut retried, mut failed) = (Vec::new(), 0, 0);
+                    let (mut latencies, mut retried, mut failures) = (Vec::new(), 0, Vec::new());
                     while let Ok(n) = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
                         let began = Instant::now();
                         match client.call(&requests[n % requests.len()]).await {
@@ -169,19 +178,20 @@ impl RoundRobin {
                                 retried += usize::from(tries > 1);
                                 client.answered.fetch_add(1, Relaxed);
                             }
-                            Err(()) => failed += 1,
+                            Err(status) => failures.push(status),
                         }
                     }
-                    (latencies, retried, failed)
+                    (latencies, retried, failures)
                 })
             })
             .collect();
-        let mut run = Run { wall: Duration::ZERO, latencies: Vec::with_capacity(calls), retried: 0, failed: 0 };
+        let mut run =
+            Run { wall: Duration::ZERO, latencies: Vec::with_capacity(calls), retried: 0, failures: Vec::new() };
         for caller in callers {
-            let (latencies, retried, failed) = caller.await.unwrap();
+            let (latencies, retried, failures) = caller.await.unwrap();
             run.latencies.extend(latencies);
             run.retried += retried;
-            run.failed += failed;
+            run.failures.extend(failures);
         }
         run.wall = began.elapsed();
         run.latencies.sort_unstable();
@@ -189,20 +199,33 @@ impl RoundRobin {
     }
 
     /// How many tries the call took; the error case is that none of them was answered.
-    async fn call(&self, request: &AssemblePromptRequest) -> Result<u32, ()> {
+    async fn call(&self, request: &AssemblePromptRequest) -> Result<u32, Status> {
         let mut pause = BACKOFF;
-        for tries in 1..=TRIES {
-            let channel = self.channels[self.next.fetch_add(1, Relaxed) % self.channels.len()].clone();
-            match PromptServiceClient::new(channel).assemble_prompt(request.clone()).await {
+        for tries in 1.. {
+            let backend = self.pick();
+            match PromptServiceClient::new(backend.channel.clone()).assemble_prompt(request.clone()).await {
                 Ok(_) => return Ok(tries),
-                Err(status) if status.code() == Code::Unavailable => {}
-                Err(_) => return Err(()),
+                Err(status) if was_not_taken(&status) && tries < TRIES => backend.is_down.store(true, Relaxed),
+                Err(status) => return Err(status),
             }
             tokio::time::sleep(pause).await;
             pause *= 2;
         }
-        Err(())
+        unreachable!("the last try returns")
     }
+
+    /// The next connection that has not failed; if all have, the next.
+    fn pick(&self) -> &Backend {
+        let (next, count) = (self.next.fetch_add(1, Relaxed), self.backends.len());
+        let in_turn = || (next..next + count).map(|n| &self.backends[n % count]);
+        in_turn().find(|backend| !backend.is_down.load(Relaxed)).unwrap_or(&self.backends[next % count])
+    }
+}
+
+/// Whether the server has not begun the call. tonic's client says CANCELLED where the connection went before the call
+/// was sent; other clients say UNAVAILABLE then too.
+fn was_not_taken(status: &Status) -> bool {
+    matches!(status.code(), Code::Unavailable | Code::Cancelled)
 }
 
 impl Run {
@@ -216,10 +239,11 @@ impl Run {
 impl Figures {
     /// The gates: a replica that stops fails no call.
     pub fn faults(&self) -> Vec<String> {
-        let Drain { calls, failed, exit_code, .. } = &self.drain;
+        let Drain { calls, failed, failure, exit_code, .. } = &self.drain;
         let mut faults = Vec::new();
         if *failed > 0 {
-            faults.push(format!("{failed} of {calls} calls failed while one of two replicas stopped"));
+            let how = failure.as_deref().unwrap_or_default();
+            faults.push(format!("{failed} of {calls} calls failed while one of two replicas stopped: {how}"));
         }
         if *exit_code != Some(0) {
             faults.push(format!("the replica that was told to stop ended with {exit_code:?}"));

@@ -90,7 +90,7 @@ async fn over(address: &str, workspaces: usize) -> Vec<AssemblePromptRequest> {
 }
 
 async fn compare(shape: Shape, rounds: usize, servers: [(&Served, &[AssemblePromptRequest]); 2]) -> Calls {
-    let calls = if shape.workers() == 1 { 5_000 } else { 20_000 };
+    let calls = if shape.workers() == 1 { 3_000 } else { 10_000 };
     let mut clients = Vec::new();
     for (server, requests) in servers {
         let client = Client::connect(&server.address, shape).await;

@@ -86,7 +86,7 @@ pub const TABLE: &[Setting] = &[
     live(
         "limits.max_in_flight",
         "1024",
-        "The most calls answered at once, streams not counted; one more is UNAVAILABLE with a time to retry.",
+        "The most calls answered at once, streams and health checks not counted; one more is UNAVAILABLE with a time to retry.",
     ),
     live("limits.max_streams", "10000", "The most open streams: `WatchWorkspace`, `Health.Watch`, reflection."),
     live("limits.max_connections", "10000", "The most connections; more are closed at once."),

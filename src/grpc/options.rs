@@ -15,7 +15,7 @@ pub struct Options {
     pub request: request::Limits,
     /// The most bytes of one request message; default 4 MiB.
     pub max_message_bytes: usize,
-    /// The most calls in flight in the whole process, streams not counted; default 1,024. More are `UNAVAILABLE`.
+    /// The most calls in flight in the whole process, streams and health not counted; default 1,024. More are `UNAVAILABLE`.
     pub max_in_flight: usize,
     /// The most open streams (`WatchWorkspace`, `Health.Watch`, reflection) in the whole process; default 10,000.
     pub max_streams: usize,

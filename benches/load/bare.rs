@@ -11,12 +11,12 @@ use std::{
 
 use promptd::proto::{AssemblePromptRequest, AssemblePromptResponse};
 use prost::Message as _;
-use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{
     Request, Response, Status,
     body::Body,
     codegen::{Service, http},
     server::{Grpc, NamedService, UnaryService},
+    transport::server::TcpIncoming,
 };
 use tonic_prost::ProstCodec;
 
@@ -57,9 +57,8 @@ pub async fn serve(answer: &Path) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("bare listening on {}", listener.local_addr().unwrap());
     tonic::transport::Server::builder()
-        .tcp_nodelay(true)
         .add_service(Bare(answer.into()))
-        .serve_with_incoming(TcpListenerStream::new(listener))
+        .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)))
         .await
         .unwrap();
 }

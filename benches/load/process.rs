@@ -23,7 +23,8 @@ impl Served {
     pub fn promptd(workspaces: &Path) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_promptd"));
         command.arg("serve").arg("--workspaces").arg(workspaces).args(["--listen", "127.0.0.1:0"]);
-        command.env("PROMPTD_LOG", "warn");
+        // Away from this repository's config: the figures are of the defaults.
+        command.current_dir(workspaces);
         Self::start(command)
     }
 

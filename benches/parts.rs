@@ -21,7 +21,9 @@ use promptd::{
 };
 use sha2::{Digest as _, Sha256};
 
-const SITES: [(&str, fn(&Path)); 3] = [("small", site::small), ("typical", site::typical), ("large", site::large)];
+type Make = fn(&Path);
+
+const SITES: [(&str, Make); 3] = [("small", site::small), ("typical", site::typical), ("large", site::large)];
 
 fn turn() -> Turn {
     let channel = Channel {
@@ -100,11 +102,11 @@ fn texts(c: &mut Criterion) {
         group.throughput(Throughput::Bytes(chars as u64));
         let extent = Extent::Whole { chars };
         group.bench_function(BenchmarkId::new("cut", chars), |b| {
-            b.iter(|| black_box(cut(text, chars / 2, "AGENTS.md", extent)))
+            b.iter(|| black_box(cut(text, chars / 2, "AGENTS.md", extent)));
         });
         group.bench_function(BenchmarkId::new("digest", chars), |b| b.iter(|| black_box(Sha256::digest(text))));
         group.bench_function(BenchmarkId::new("tokens", chars), |b| {
-            b.iter(|| black_box(Encoding::O200kBase.count(text)))
+            b.iter(|| black_box(Encoding::O200kBase.count(text)));
         });
         group.finish();
     }

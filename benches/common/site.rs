@@ -1,6 +1,6 @@
 //! Workspaces to measure with: small, typical, large.
 
-use std::{fs, path::Path};
+use std::{fmt::Write as _, fs, path::Path};
 
 /// Three files of 3,900 characters and 20 skills.
 pub fn typical(folder: &Path) {
@@ -42,7 +42,7 @@ fn prose(name: &str, chars: usize) -> String {
     let mut n = 0;
     while text.len() < chars {
         n += 1;
-        text.push_str(&format!("- Rule {n}: say what you know, name the berth, and never guess a tide.\n"));
+        let _ = writeln!(text, "- Rule {n}: say what you know, name the berth, and never guess a tide.");
     }
     text.truncate(chars);
     text

@@ -8,7 +8,7 @@
 //! `-- --record` writes `docs/performance.json` and the tables of `docs/performance.md`.
 
 #![allow(missing_docs, clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, clippy::panic)]
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_possible_wrap)]
 
 mod bare;
 mod drive;
@@ -98,7 +98,7 @@ async fn compare(args: &Args) -> Vec<Comparison> {
                 for index in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
                     let before = servers[index].cpu();
                     let run = clients[index].run(&requests, calls).await;
-                    rounds_of[index].push(run.with_cpu(servers[index].cpu() - before));
+                    rounds_of[index].push(run.with_cpu(servers[index].cpu().saturating_sub(before)));
                 }
             }
             comparisons.push(Comparison::new(mode, shape, &rounds_of));

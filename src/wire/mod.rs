@@ -225,7 +225,7 @@ mod tests {
             name: if index == 0 { "skeleton" } else { "" },
             content: Cow::Owned("界".repeat(100)),
             ephemeral: index == 0,
-            digest: Digest([index as u8; 32]),
+            digest: Digest([u8::from(index > 0); 32]),
             size,
             stability: Stability::Stable,
             spoken,

@@ -1,6 +1,7 @@
 //! Any workspace and any turn, near enough to real ones to reach every branch.
 
 use std::{
+    fmt::Write as _,
     collections::BTreeMap,
     sync::{Arc, LazyLock},
 };
@@ -73,7 +74,7 @@ fn manifest() -> impl Strategy<Value = String> {
             let mut yaml = String::new();
             let mut group = |name: &str, lines: Vec<String>| {
                 if !lines.is_empty() {
-                    yaml += &format!("{name}:\n  {}\n", lines.join("\n  "));
+                    let _ = write!(yaml, "{name}:\n  {}\n", lines.join("\n  "));
                 }
             };
             let skip = skip.map(|skip| format!("skip_context_files: {skip}"));

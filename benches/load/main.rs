@@ -8,7 +8,12 @@
 //! `-- --record` writes `docs/performance.json` and the tables of `docs/performance.md`.
 
 #![allow(missing_docs, clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, clippy::panic)]
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_possible_wrap)]
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
 
 mod bare;
 mod drive;

@@ -39,8 +39,19 @@ pub struct Message<'a> {
     pub size: Size,
     /// The least stable of its sections.
     pub stability: Stability,
+    /// The stable sections that it begins with.
+    pub front: Cow<'a, Front>,
     /// Set on a message of the conversation.
     pub spoken: Option<Carried<'a>>,
+}
+
+/// The stable sections that a message begins with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Front {
+    /// Their bytes, separators included.
+    pub bytes: u64,
+    /// The digests of their chunks.
+    pub chunks: Vec<Digest>,
 }
 
 /// Where a message of the conversation came from.

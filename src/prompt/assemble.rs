@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use super::{
-    CachePlan, Deps, Digest, Message, Outcome, Prompt, ResponseFormat, Section, Size, Stability, Stage, Turn,
+    CachePlan, Deps, Digest, Front, Message, Outcome, Prompt, ResponseFormat, Section, Size, Stability, Stage, Turn,
     TurnError,
     answer::measure,
     budget::Budgets,
     conversation::{self, Conversed},
     digest, inputs, lock,
     piece::{Piece, Rendered},
-    prepared::PreparedProfile,
+    prepared::{PreparedMessage, PreparedProfile},
     scope::TurnScope,
     section,
 };
@@ -97,7 +97,8 @@ impl<'a> Assembly<'a> {
         }
         self.sections.extend(draft.sections.into_iter().map(Cow::Owned));
         if !draft.content.is_empty() {
-            self.push(spec, Cow::Owned(draft.content), draft.digest, draft.size, draft.stability);
+            let Draft { content, digest, size, stability, front, .. } = draft;
+            self.push(spec, Cow::Owned(content), digest, size, stability, Cow::Owned(front));
         }
     }
 
@@ -130,11 +131,20 @@ impl<'a> Assembly<'a> {
         }
         self.findings.extend(message.findings.iter().map(Cow::Borrowed));
         if !message.content.is_empty() {
-            self.push(spec, Cow::Borrowed(&message.content), message.digest, message.size, message.stability);
+            let PreparedMessage { content, digest, size, stability, front, .. } = message;
+            self.push(spec, Cow::Borrowed(content), *digest, *size, *stability, Cow::Borrowed(front));
         }
     }
 
-    fn push(&mut self, spec: &'a MessageSpec, content: Cow<'a, str>, digest: Digest, size: Size, stability: Stability) {
+    fn push(
+        &mut self,
+        spec: &'a MessageSpec,
+        content: Cow<'a, str>,
+        digest: Digest,
+        size: Size,
+        stability: Stability,
+        front: Cow<'a, Front>,
+    ) {
         self.messages.push(Message {
             role: spec.role,
             name: &spec.name,
@@ -143,6 +153,7 @@ impl<'a> Assembly<'a> {
             digest,
             size,
             stability,
+            front,
             spoken: None,
         });
     }
@@ -156,8 +167,8 @@ impl<'a> Assembly<'a> {
             tokens: None,
         });
         Prompt {
-            digest: digest::prompt(self.messages.iter().map(|message| message.digest)),
-            cache_plan: plan(&self.messages, &self.sections),
+            digest: digest::list(self.messages.iter().map(|message| message.digest)),
+            cache_plan: plan(&self.messages),
             size,
             messages: self.messages,
             sections: self.sections,
@@ -178,6 +189,8 @@ pub struct Draft {
     pub stability: Stability,
     /// The message's digest.
     pub digest: Digest,
+    /// The stable sections that it begins with.
+    pub front: Front,
 }
 
 /// Joins the sections of a message that will stand at `index`.
@@ -193,22 +206,29 @@ pub fn build<'p>(spec: &MessageSpec, pieces: impl Iterator<Item = &'p [Piece]>, 
     let mut content = String::with_capacity(length);
     let mut stability = Stability::Stable;
     let mut sections = Vec::with_capacity(pieces.len());
+    let mut chunks = Vec::with_capacity(pieces.len());
+    let (mut front_bytes, mut front_chunks) = (0, 0);
     for (piece, separator) in pieces {
         let mut report = piece.report.clone();
         if !piece.text.is_empty() {
-            if !content.is_empty() {
-                content.push_str(separator);
-            }
+            let separator = if content.is_empty() { "" } else { separator };
+            content.push_str(separator);
             let start = content.len();
             content.push_str(&piece.text);
             report.place = Some((index, offset(start)..offset(content.len())));
+            chunks.push(piece.chunk(separator));
             stability = stability.max(report.stability);
+            if stability == Stability::Stable {
+                (front_bytes, front_chunks) = (content.len() as u64, chunks.len());
+            }
         }
         sections.push(report);
     }
     let size = measure(&content);
-    let digest = digest::message(spec.role, &spec.name, &content);
-    Draft { content, sections, size, stability, digest }
+    let digest = digest::message(spec.role, &spec.name, &chunks);
+    chunks.truncate(front_chunks);
+    let front = Front { bytes: front_bytes, chunks };
+    Draft { content, sections, size, stability, digest, front }
 }
 
 /// What a turn's own values made is not stable: other turns have others.
@@ -242,23 +262,16 @@ fn sets(turn: &Turn) -> Deps {
 }
 
 /// The stable front: whole messages, then the stable sections that the next one begins with.
-fn plan(messages: &[Message<'_>], sections: &[Cow<'_, Section>]) -> CachePlan {
-    let whole = messages
-        .iter()
-        .take_while(|message| message.stability == Stability::Stable && message.spoken.is_none())
-        .count();
-    let first = count(&messages[..whole]);
-    let in_next = sections.iter().filter_map(|section| {
-        let (index, range) = section.place.as_ref()?;
-        (*index == first).then_some((section.stability, range.end as usize))
-    });
-    let end =
-        in_next.take_while(|(stability, _)| *stability == Stability::Stable).map(|(_, end)| end).last().unwrap_or(0);
-    let rest = messages.get(whole).map_or("", |message| &message.content[..end]);
+fn plan(messages: &[Message<'_>]) -> CachePlan {
+    let is_stable = |message: &&Message<'_>| message.stability == Stability::Stable && message.spoken.is_none();
+    let whole = messages.iter().take_while(is_stable).count();
+    let (whole, rest) = messages.split_at(whole);
+    let chunks = rest.first().map_or(&[][..], |next| &next.front.chunks);
     CachePlan {
-        stable_messages: first,
-        stable_bytes: messages[..whole].iter().map(|message| message.size.bytes).sum::<u64>() + end as u64,
-        stable_digest: digest::front(messages[..whole].iter().map(|message| message.digest), rest),
+        stable_messages: count(whole),
+        stable_bytes: whole.iter().map(|message| message.size.bytes).sum::<u64>()
+            + rest.first().map_or(0, |next| next.front.bytes),
+        stable_digest: digest::list(whole.iter().map(|message| message.digest).chain(chunks.iter().copied())),
     }
 }
 

@@ -21,7 +21,7 @@ mod section;
 mod token_counts;
 mod turn;
 
-pub use answer::{CachePlan, Carried, Digest, Message, Outcome, Prompt, Section, Size, Source, Stability};
+pub use answer::{CachePlan, Carried, Digest, Front, Message, Outcome, Prompt, Section, Size, Source, Stability};
 pub use assemble::assemble;
 pub use error::TurnError;
 pub use forecast::{forecast, may_lose};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Outcome, Section, Size, Source, Stability, answer::measure};
+use super::{Digest, Outcome, Section, Size, Source, Stability, answer::measure, digest};
 use crate::finding::Finding;
 
 /// A section rendered: one piece, or several for a section of sections.
@@ -23,13 +23,31 @@ pub struct Piece {
     pub separator: Option<String>,
     /// The report, its place still open.
     pub report: Section,
+    /// The digests of its chunk, where it stands first in its message and where it does not; a piece that a revision
+    /// shares has them ready.
+    chunks: Option<[Digest; 2]>,
 }
 
 impl Piece {
+    /// Makes the digests ready. `separator` is its section's.
+    pub fn hash(&mut self, separator: &str) {
+        let separator = self.separator.as_deref().unwrap_or(separator);
+        self.chunks = Some([digest::chunk("", &self.text), digest::chunk(separator, &self.text)]);
+    }
+
+    /// The digest of its chunk, with the separator that stands before it.
+    pub fn chunk(&self, separator: &str) -> Digest {
+        match self.chunks {
+            Some([first, _]) if separator.is_empty() => first,
+            Some([_, following]) => following,
+            None => digest::chunk(separator, &self.text),
+        }
+    }
+
     /// A piece that says all there was to say. Blank text is as good as none.
     pub fn included(id: impl Into<Cow<'static, str>>, stability: Stability, text: String) -> Self {
         let size = measure(&text);
-        Self { text, separator: None, report: report(id, Outcome::Included, "", stability, size, size) }
+        Self { text, separator: None, report: report(id, Outcome::Included, "", stability, size, size), chunks: None }
     }
 
     /// A piece that had nothing to say.
@@ -40,7 +58,7 @@ impl Piece {
     ) -> Self {
         let nothing = Size::default();
         let report = report(id, Outcome::Omitted, reason, stability, nothing, nothing);
-        Self { text: String::new(), separator: None, report }
+        Self { text: String::new(), separator: None, report, chunks: None }
     }
 
     /// A piece that had something to say, and all of it was kept out.
@@ -51,7 +69,7 @@ impl Piece {
         original: Size,
     ) -> Self {
         let report = report(id, Outcome::Dropped, reason, stability, original, Size::default());
-        Self { text: String::new(), separator: None, report }
+        Self { text: String::new(), separator: None, report, chunks: None }
     }
 
     /// The same piece, of which a part was kept out.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use minijinja::Value;
 
 use super::{
-    Digest, Section, Size, Stability, Turn,
+    Digest, Front, Section, Size, Stability, Turn,
     assemble::{Draft, build},
     budget::Budgets,
     inputs,
@@ -50,6 +50,8 @@ pub struct PreparedMessage {
     pub size: Size,
     /// The least stable of its sections.
     pub stability: Stability,
+    /// The stable sections that it begins with.
+    pub front: Front,
     /// The reports of its sections, for a message that stands at `index`.
     pub sections: Vec<Section>,
     /// The index in those reports.
@@ -88,10 +90,23 @@ fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
             piece.report.shared = Some(pieces);
             pieces += 1;
         }
-        let Draft { content, sections: reports, size, stability, digest } =
+        for (rendered, section) in rendered.iter_mut().zip(&spec.sections) {
+            let separator = section.separator.as_deref().unwrap_or(&spec.separator);
+            rendered.pieces.iter_mut().for_each(|piece| piece.hash(separator));
+        }
+        let Draft { content, sections: reports, size, stability, digest, front } =
             build(spec, rendered.iter().map(|rendered| rendered.pieces.as_slice()), index);
         let findings = rendered.iter().flat_map(|rendered| rendered.findings.iter().cloned()).collect();
-        messages.push(Some(PreparedMessage { digest, size, stability, sections: reports, index, findings, content }));
+        messages.push(Some(PreparedMessage {
+            digest,
+            size,
+            stability,
+            front,
+            sections: reports,
+            index,
+            findings,
+            content,
+        }));
         index += u32::from(!messages.last().is_some_and(|m| m.as_ref().is_some_and(|m| m.content.is_empty())));
         sections.push(rendered);
     }

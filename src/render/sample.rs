@@ -13,6 +13,7 @@ pub(super) fn message(role: Role, content: &str) -> Message<'_> {
         digest: Digest::default(),
         size: Size::default(),
         stability: Stability::Stable,
+        front: std::borrow::Cow::default(),
         spoken: None,
     }
 }

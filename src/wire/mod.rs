@@ -9,7 +9,7 @@ mod sink;
 
 use self::{
     numbers::number,
-    sink::{Fields, Sink, length},
+    sink::{Fields, Sink},
 };
 use crate::{
     finding::{Code, Finding, Place},
@@ -55,14 +55,14 @@ impl Answer<'_> {
     /// An encoded `AssemblePromptResponse`.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(length(self));
-        self.write(&mut bytes);
-        bytes
+        let mut sink = Sink::with_capacity(self.size_hint());
+        self.write(&mut sink);
+        sink.into_bytes()
     }
 }
 
 impl Fields for Answer<'_> {
-    fn write<S: Sink>(&self, sink: &mut S) {
+    fn write(&self, sink: &mut Sink) {
         let Self { prompt, shape, .. } = self;
         let not_modified = shape.holds(&prompt.digest);
         if !not_modified {
@@ -89,6 +89,12 @@ impl Fields for Answer<'_> {
         sink.message(9, &prompt.size);
         sink.message(10, &prompt.cache_plan);
     }
+
+    /// Enough for all but long reasons and findings.
+    fn size_hint(&self) -> usize {
+        let messages: usize = self.prompt.messages.iter().map(|message| message.content.len() + 128).sum();
+        messages + self.rendered.len() + 192 * self.prompt.sections.len() + 256 * self.prompt.findings.len() + 512
+    }
 }
 
 /// The finding that counts those left out.
@@ -103,7 +109,7 @@ struct Sent<'a> {
 }
 
 impl Fields for Sent<'_> {
-    fn write<S: Sink>(&self, sink: &mut S) {
+    fn write(&self, sink: &mut Sink) {
         let Message { role, name, content, ephemeral, digest, spoken, .. } = self.message;
         let not_modified = self.shape.holds(digest);
         let referenced = self.shape.reference_conversation && spoken.is_some_and(|spoken| spoken.unchanged);
@@ -126,10 +132,15 @@ impl Fields for Sent<'_> {
             sink.some_number(10, spoken.index.into());
         }
     }
+
+    /// The content and, besides small fields, the digest.
+    fn size_hint(&self) -> usize {
+        self.message.content.len() + 2 * Digest::HEX_DIGITS
+    }
 }
 
 impl Fields for ToolCall {
-    fn write<S: Sink>(&self, sink: &mut S) {
+    fn write(&self, sink: &mut Sink) {
         sink.text(1, &self.id);
         sink.text(2, &self.name);
         sink.text(3, &self.arguments_json);
@@ -137,7 +148,7 @@ impl Fields for ToolCall {
 }
 
 impl Fields for Section {
-    fn write<S: Sink>(&self, sink: &mut S) {
+    fn write(&self, sink: &mut Sink) {
         sink.text(1, &self.id);
         sink.number(2, number(proto::Outcome::from(self.outcome)));
         sink.text(3, &self.reason);
@@ -156,14 +167,14 @@ impl Fields for Section {
 }
 
 impl Fields for Source {
-    fn write<S: Sink>(&self, sink: &mut S) {
+    fn write(&self, sink: &mut Sink) {
         sink.text(1, &self.path);
         sink.text(2, &self.sha256);
     }
 }
 
 impl Fields for Size {
-    fn write<S: Sink>(&self, sink: &mut S) {
+    fn write(&self, sink: &mut Sink) {
         sink.number(1, self.bytes);
         sink.number(2, self.chars);
         if let Some(tokens) = self.tokens {
@@ -173,7 +184,7 @@ impl Fields for Size {
 }
 
 impl Fields for Finding {
-    fn write<S: Sink>(&self, sink: &mut S) {
+    fn write(&self, sink: &mut Sink) {
         sink.number(1, number(proto::Severity::from(self.severity)));
         sink.text(2, self.code.as_str());
         sink.text(3, &self.message);
@@ -190,7 +201,7 @@ impl Fields for Finding {
 }
 
 impl Fields for CachePlan {
-    fn write<S: Sink>(&self, sink: &mut S) {
+    fn write(&self, sink: &mut Sink) {
         sink.number(1, self.stable_messages);
         sink.number(2, self.stable_bytes);
         sink.digest(3, self.stable_digest);
@@ -228,6 +239,7 @@ mod tests {
             digest: Digest([u8::from(index > 0); 32]),
             size,
             stability: Stability::Stable,
+            front: Cow::default(),
             spoken,
         };
         let section = |place, source| {

@@ -1,4 +1,4 @@
-//! Writing protobuf fields, once to count them and once to put them down.
+//! Writing protobuf fields into a buffer, in one pass.
 
 use prost::encoding::{WireType, encode_varint, encoded_len_varint};
 
@@ -6,26 +6,35 @@ use crate::prompt::Digest;
 
 /// Something with fields to write.
 pub(super) trait Fields {
-    /// Writes them in field order; the same ones every time.
-    fn write<S: Sink>(&self, sink: &mut S);
+    /// Writes them in field order.
+    fn write(&self, sink: &mut Sink);
+
+    /// About how many bytes they take: a guess that is right most of the time saves moving what was written.
+    fn size_hint(&self) -> usize {
+        0
+    }
 }
 
 /// Where fields go. As proto3 has it, a field with its default value is not written, unless it is `optional`.
-pub(super) trait Sink: Sized {
+pub(super) struct Sink(Vec<u8>);
+
+impl Sink {
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
     /// A number, even if it is 0.
-    fn some_number(&mut self, tag: u32, value: u64);
-
-    /// Bytes, even if there are none.
-    fn some_bytes(&mut self, tag: u32, value: &[u8]);
-
-    /// A digest as hex digits.
-    fn digest(&mut self, tag: u32, value: Digest);
-
-    /// A message.
-    fn message(&mut self, tag: u32, value: &impl Fields);
+    pub(super) fn some_number(&mut self, tag: u32, value: u64) {
+        self.key(tag, WireType::Varint);
+        self.varint(value);
+    }
 
     /// A number.
-    fn number(&mut self, tag: u32, value: impl Into<u64>) {
+    pub(super) fn number(&mut self, tag: u32, value: impl Into<u64>) {
         let value = value.into();
         if value != 0 {
             self.some_number(tag, value);
@@ -33,69 +42,50 @@ pub(super) trait Sink: Sized {
     }
 
     /// Text.
-    fn text(&mut self, tag: u32, value: &str) {
+    pub(super) fn text(&mut self, tag: u32, value: &str) {
         if !value.is_empty() {
-            self.some_bytes(tag, value.as_bytes());
+            self.bytes(tag, value.as_bytes());
         }
     }
-}
 
-/// How many bytes the fields take.
-pub(super) fn length(fields: &impl Fields) -> usize {
-    let mut count = Count(0);
-    fields.write(&mut count);
-    count.0
-}
-
-struct Count(usize);
-
-impl Count {
-    fn delimited(&mut self, tag: u32, length: usize) {
-        self.0 += encoded_len_varint(key(tag, WireType::LengthDelimited)) + encoded_len_varint(length as u64) + length;
-    }
-}
-
-impl Sink for Count {
-    fn some_number(&mut self, tag: u32, value: u64) {
-        self.0 += encoded_len_varint(key(tag, WireType::Varint)) + encoded_len_varint(value);
+    /// A digest as hex digits.
+    pub(super) fn digest(&mut self, tag: u32, value: Digest) {
+        self.bytes(tag, &value.hex_digits());
     }
 
-    fn some_bytes(&mut self, tag: u32, value: &[u8]) {
-        self.delimited(tag, value.len());
-    }
-
-    fn digest(&mut self, tag: u32, _: Digest) {
-        self.delimited(tag, Digest::HEX_DIGITS);
-    }
-
-    fn message(&mut self, tag: u32, value: &impl Fields) {
-        self.delimited(tag, length(value));
-    }
-}
-
-impl Sink for Vec<u8> {
-    fn some_number(&mut self, tag: u32, value: u64) {
-        encode_varint(key(tag, WireType::Varint), self);
-        encode_varint(value, self);
-    }
-
-    fn some_bytes(&mut self, tag: u32, value: &[u8]) {
-        encode_varint(key(tag, WireType::LengthDelimited), self);
-        encode_varint(value.len() as u64, self);
-        self.extend_from_slice(value);
-    }
-
-    fn digest(&mut self, tag: u32, value: Digest) {
-        self.some_bytes(tag, &value.hex_digits());
-    }
-
-    fn message(&mut self, tag: u32, value: &impl Fields) {
-        encode_varint(key(tag, WireType::LengthDelimited), self);
-        encode_varint(length(value) as u64, self);
+    /// A message. Its length stands before it and is known after it: room is left for what was guessed.
+    pub(super) fn message(&mut self, tag: u32, value: &impl Fields) {
+        self.key(tag, WireType::LengthDelimited);
+        let room = encoded_len_varint(value.size_hint() as u64);
+        let start = self.0.len() + room;
+        self.0.resize(start, 0);
         value.write(self);
+        let length = (self.0.len() - start) as u64;
+        if length < 0x80 && room == 1 {
+            self.0[start - 1] = length.to_le_bytes()[0];
+            return;
+        }
+        let mut prefix = Vec::with_capacity(10);
+        encode_varint(length, &mut prefix);
+        self.0.splice(start - room..start, prefix);
     }
-}
 
-fn key(tag: u32, wire_type: WireType) -> u64 {
-    u64::from(tag << 3 | wire_type as u32)
+    fn bytes(&mut self, tag: u32, value: &[u8]) {
+        self.key(tag, WireType::LengthDelimited);
+        self.varint(value.len() as u64);
+        self.0.extend_from_slice(value);
+    }
+
+    fn key(&mut self, tag: u32, wire_type: WireType) {
+        self.varint(u64::from(tag << 3 | wire_type as u32));
+    }
+
+    /// Most numbers and all keys of the contract's answers are below 128.
+    fn varint(&mut self, value: u64) {
+        if value < 0x80 {
+            self.0.push(value.to_le_bytes()[0]);
+        } else {
+            encode_varint(value, &mut self.0);
+        }
+    }
 }

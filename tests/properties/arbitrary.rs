@@ -1,8 +1,8 @@
 //! Any workspace and any turn, near enough to real ones to reach every branch.
 
 use std::{
-    fmt::Write as _,
     collections::BTreeMap,
+    fmt::Write as _,
     sync::{Arc, LazyLock},
 };
 

@@ -224,7 +224,8 @@ fn carry_one<'a>(
         role: spoken.role,
         name: "",
         ephemeral: false,
-        digest: digest::message(spoken.role, "", &content),
+        digest: digest::message(spoken.role, "", &[digest::chunk("", &content)]),
+        front: Cow::default(),
         size: measure(&content),
         stability: Stability::Volatile,
         spoken: Some(Carried {

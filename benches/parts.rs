@@ -52,7 +52,7 @@ fn load(folder: &Path, profiles: &Arc<ProfileSet>) -> Snapshot {
 
 fn encode(prompt: &Prompt<'_>, snapshot: &Snapshot, profile: &Profile) -> Vec<u8> {
     let (revision, profile) = (snapshot.revision.as_str(), profile.name.as_str());
-    Answer { prompt, revision, profile, rendered: "", shape: &Shape::default() }.encode()
+    Answer { prompt, revision, profile, rendered: "", shape: &Shape::default() }.encode().to_vec()
 }
 
 fn workspaces(c: &mut Criterion) {

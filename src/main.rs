@@ -8,10 +8,6 @@ mod cli;
 
 use std::process::ExitCode;
 
-/// A tenth of a call's time under the system's allocator, and far more under musl's, which the static image has.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     cli::run()
 }

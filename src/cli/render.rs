@@ -150,7 +150,7 @@ fn json(out: &mut impl io::Write, snapshot: &Snapshot, profile: &Profile, prompt
         shape: &wire::Shape::default(),
     };
     let message = contract::message("AssemblePromptResponse");
-    let dynamic = DynamicMessage::decode(message, &*answer.encode()).map_err(io::Error::other)?;
+    let dynamic = DynamicMessage::decode(message, &*answer.encode().to_vec()).map_err(io::Error::other)?;
     serde_json::to_writer_pretty(&mut *out, &dynamic)?;
     writeln!(out)
 }

@@ -6,14 +6,16 @@ use prost::{
     encoding::{DecodeContext, WireType},
 };
 
-/// An encoded `AssemblePromptResponse`, as [`crate::wire`] wrote it. The server stands it where the generated type
-/// would be; clients have the generated type.
+use crate::wire;
+
+/// An encoded `AssemblePromptResponse`. The server stands it where the generated type would be; clients have the
+/// generated type.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Encoded(pub(super) Vec<u8>);
+pub struct Encoded(pub(super) wire::Encoded);
 
 impl Message for Encoded {
     fn encode_raw(&self, buf: &mut impl BufMut) {
-        buf.put_slice(&self.0);
+        self.0.put(buf);
     }
 
     fn encoded_len(&self) -> usize {
@@ -21,7 +23,7 @@ impl Message for Encoded {
     }
 
     fn clear(&mut self) {
-        self.0.clear();
+        self.0 = wire::Encoded::default();
     }
 
     /// A server never reads its own answers.

@@ -1,6 +1,12 @@
 //! What assembly gives back: the messages, and what became of every section.
 
-use std::{borrow::Cow, ops::Range, sync::Arc};
+use std::{
+    borrow::Cow,
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
+
+use bytes::Bytes;
 
 use super::turn::{Role, Spoken};
 use crate::finding::Finding;
@@ -43,6 +49,8 @@ pub struct Message<'a> {
     pub front: Cow<'a, Front>,
     /// Set on a message of the conversation.
     pub spoken: Option<Carried<'a>>,
+    /// Set on a message that the revision shares: a place for its encoded form, so that it is encoded once.
+    pub encoded: Option<&'a OnceLock<Bytes>>,
 }
 
 /// The stable sections that a message begins with.

@@ -10,7 +10,7 @@ use super::{
     conversation::{self, Conversed},
     digest, inputs, lock,
     piece::{Piece, Rendered},
-    prepared::{PreparedMessage, PreparedProfile},
+    prepared::PreparedProfile,
     scope::TurnScope,
     section,
 };
@@ -97,8 +97,18 @@ impl<'a> Assembly<'a> {
         }
         self.sections.extend(draft.sections.into_iter().map(Cow::Owned));
         if !draft.content.is_empty() {
-            let Draft { content, digest, size, stability, front, .. } = draft;
-            self.push(spec, Cow::Owned(content), digest, size, stability, Cow::Owned(front));
+            self.messages.push(Message {
+                role: spec.role,
+                name: &spec.name,
+                content: Cow::Owned(draft.content),
+                ephemeral: spec.ephemeral,
+                digest: draft.digest,
+                size: draft.size,
+                stability: draft.stability,
+                front: Cow::Owned(draft.front),
+                spoken: None,
+                encoded: None,
+            });
         }
     }
 
@@ -131,31 +141,19 @@ impl<'a> Assembly<'a> {
         }
         self.findings.extend(message.findings.iter().map(Cow::Borrowed));
         if !message.content.is_empty() {
-            let PreparedMessage { content, digest, size, stability, front, .. } = message;
-            self.push(spec, Cow::Borrowed(content), *digest, *size, *stability, Cow::Borrowed(front));
+            self.messages.push(Message {
+                role: spec.role,
+                name: &spec.name,
+                content: Cow::Borrowed(&message.content),
+                ephemeral: spec.ephemeral,
+                digest: message.digest,
+                size: message.size,
+                stability: message.stability,
+                front: Cow::Borrowed(&message.front),
+                spoken: None,
+                encoded: Some(&message.encoded),
+            });
         }
-    }
-
-    fn push(
-        &mut self,
-        spec: &'a MessageSpec,
-        content: Cow<'a, str>,
-        digest: Digest,
-        size: Size,
-        stability: Stability,
-        front: Cow<'a, Front>,
-    ) {
-        self.messages.push(Message {
-            role: spec.role,
-            name: &spec.name,
-            content,
-            ephemeral: spec.ephemeral,
-            digest,
-            size,
-            stability,
-            front,
-            spoken: None,
-        });
     }
 
     fn finish(mut self) -> Prompt<'a> {

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, sync::OnceLock};
 
+use bytes::Bytes;
 use jiff::Timestamp;
 use minijinja::Value;
 
@@ -58,6 +59,8 @@ pub struct PreparedMessage {
     pub index: u32,
     /// What there is to tell.
     pub findings: Vec<Finding>,
+    /// A place for its encoded form.
+    pub encoded: OnceLock<Bytes>,
 }
 
 impl Prepared {
@@ -106,6 +109,7 @@ fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
             index,
             findings,
             content,
+            encoded: OnceLock::new(),
         }));
         index += u32::from(!messages.last().is_some_and(|m| m.as_ref().is_some_and(|m| m.content.is_empty())));
         sections.push(rendered);

@@ -14,6 +14,7 @@ pub(super) fn message(role: Role, content: &str) -> Message<'_> {
         size: Size::default(),
         stability: Stability::Stable,
         front: std::borrow::Cow::default(),
+        encoded: None,
         spoken: None,
     }
 }

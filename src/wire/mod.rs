@@ -4,6 +4,7 @@
 //! fifty, and one more copy of the prompt. Here a prompt's borrowed text is copied once, into a buffer of the right
 //! size. A test holds the bytes to what the generated types read and write.
 
+mod encoded;
 mod numbers;
 mod sink;
 
@@ -11,6 +12,9 @@ use self::{
     numbers::number,
     sink::{Fields, Sink},
 };
+use bytes::Bytes;
+pub use encoded::Encoded;
+
 use crate::{
     finding::{Code, Finding, Place},
     prompt::{CachePlan, Digest, Message, Prompt, Section, Size, Source, ToolCall},
@@ -54,10 +58,10 @@ impl Shape {
 impl Answer<'_> {
     /// An encoded `AssemblePromptResponse`.
     #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Encoded {
         let mut sink = Sink::with_capacity(self.size_hint());
         self.write(&mut sink);
-        sink.into_bytes()
+        sink.into_encoded()
     }
 }
 
@@ -67,7 +71,10 @@ impl Fields for Answer<'_> {
         let not_modified = shape.holds(&prompt.digest);
         if !not_modified {
             for message in &prompt.messages {
-                sink.message(1, &Sent { message, shape });
+                match message.encoded.filter(|_| !shape.holds(&message.digest)) {
+                    Some(encoded) => sink.shared(encoded.get_or_init(|| shared(message))),
+                    None => sink.message(1, &Sent { message, shape }),
+                }
             }
             for section in prompt.sections.iter().filter(|_| !shape.omit_sections) {
                 sink.message(2, &**section);
@@ -92,9 +99,17 @@ impl Fields for Answer<'_> {
 
     /// Enough for all but long reasons and findings.
     fn size_hint(&self) -> usize {
-        let messages: usize = self.prompt.messages.iter().map(|message| message.content.len() + 128).sum();
+        let own = self.prompt.messages.iter().filter(|message| message.encoded.is_none());
+        let messages: usize = own.map(|message| message.content.len() + 128).sum();
         messages + self.rendered.len() + 192 * self.prompt.sections.len() + 256 * self.prompt.findings.len() + 512
     }
+}
+
+/// The field of a message that a revision shares, for callers who do not hold it: encoded once a revision.
+fn shared(message: &Message<'_>) -> Bytes {
+    let mut sink = Sink::with_capacity(0);
+    sink.message(1, &Sent { message, shape: &Shape::default() });
+    sink.into_encoded().to_vec().into()
 }
 
 /// The finding that counts those left out.
@@ -240,6 +255,7 @@ mod tests {
             size,
             stability: Stability::Stable,
             front: Cow::default(),
+            encoded: None,
             spoken,
         };
         let section = |place, source| {
@@ -268,7 +284,7 @@ mod tests {
     }
 
     fn encoded(prompt: &Prompt<'_>, shape: &Shape) -> (Vec<u8>, proto::AssemblePromptResponse) {
-        let bytes = Answer { prompt, revision: "r", profile: "p", rendered: "text", shape }.encode();
+        let bytes = Answer { prompt, revision: "r", profile: "p", rendered: "text", shape }.encode().to_vec();
         let read = proto::AssemblePromptResponse::decode(&*bytes).unwrap();
         (bytes, read)
     }
@@ -289,6 +305,21 @@ mod tests {
             let (bytes, read) = encoded(&prompt, &shape);
             assert_eq!(read.encode_to_vec(), bytes, "{shape:?}");
         }
+    }
+
+    #[test]
+    fn what_a_revision_shares_is_encoded_once_and_the_same() {
+        let spoken = spoken();
+        let alone = prompt(&spoken);
+        let cell = std::sync::OnceLock::new();
+        let mut sharing = alone.clone();
+        sharing.messages[0].encoded = Some(&cell);
+        for shape in [Shape::default(), Shape { held: vec![Digest([0; 32])], ..Shape::default() }] {
+            for _ in 0..2 {
+                assert_eq!(encoded(&sharing, &shape).0, encoded(&alone, &shape).0, "{shape:?}");
+            }
+        }
+        assert!(cell.get().is_some_and(|bytes| bytes.len() > 300));
     }
 
     #[test]

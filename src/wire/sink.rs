@@ -1,7 +1,9 @@
 //! Writing protobuf fields into a buffer, in one pass.
 
+use bytes::Bytes;
 use prost::encoding::{WireType, encode_varint, encoded_len_varint};
 
+use super::Encoded;
 use crate::prompt::Digest;
 
 /// Something with fields to write.
@@ -16,15 +18,20 @@ pub(super) trait Fields {
 }
 
 /// Where fields go. As proto3 has it, a field with its default value is not written, unless it is `optional`.
-pub(super) struct Sink(Vec<u8>);
+pub(super) struct Sink(Encoded);
 
 impl Sink {
     pub(super) fn with_capacity(bytes: usize) -> Self {
-        Self(Vec::with_capacity(bytes))
+        Self(Encoded { own: Vec::with_capacity(bytes), shared: Vec::new() })
     }
 
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(super) fn into_encoded(self) -> Encoded {
         self.0
+    }
+
+    /// A field that is encoded already.
+    pub(super) fn shared(&mut self, field: &Bytes) {
+        self.0.shared.push((self.0.own.len(), field.clone()));
     }
 
     /// A number, even if it is 0.
@@ -57,23 +64,23 @@ impl Sink {
     pub(super) fn message(&mut self, tag: u32, value: &impl Fields) {
         self.key(tag, WireType::LengthDelimited);
         let room = encoded_len_varint(value.size_hint() as u64);
-        let start = self.0.len() + room;
-        self.0.resize(start, 0);
+        let start = self.0.own.len() + room;
+        self.0.own.resize(start, 0);
         value.write(self);
-        let length = (self.0.len() - start) as u64;
+        let length = (self.0.own.len() - start) as u64;
         if length < 0x80 && room == 1 {
-            self.0[start - 1] = length.to_le_bytes()[0];
+            self.0.own[start - 1] = length.to_le_bytes()[0];
             return;
         }
         let mut prefix = Vec::with_capacity(10);
         encode_varint(length, &mut prefix);
-        self.0.splice(start - room..start, prefix);
+        self.0.own.splice(start - room..start, prefix);
     }
 
     fn bytes(&mut self, tag: u32, value: &[u8]) {
         self.key(tag, WireType::LengthDelimited);
         self.varint(value.len() as u64);
-        self.0.extend_from_slice(value);
+        self.0.own.extend_from_slice(value);
     }
 
     fn key(&mut self, tag: u32, wire_type: WireType) {
@@ -83,9 +90,9 @@ impl Sink {
     /// Most numbers and all keys of the contract's answers are below 128.
     fn varint(&mut self, value: u64) {
         if value < 0x80 {
-            self.0.push(value.to_le_bytes()[0]);
+            self.0.own.push(value.to_le_bytes()[0]);
         } else {
-            encode_varint(value, &mut self.0);
+            encode_varint(value, &mut self.0.own);
         }
     }
 }

@@ -226,6 +226,7 @@ fn carry_one<'a>(
         ephemeral: false,
         digest: digest::message(spoken.role, "", &[digest::chunk("", &content)]),
         front: Cow::default(),
+        encoded: None,
         size: measure(&content),
         stability: Stability::Volatile,
         spoken: Some(Carried {

@@ -50,7 +50,7 @@ struct Part {
 }
 
 const PARTS: [Part; 5] = [
-    Part { name: "context file, bytes", does: "load, and cut to its limit", largest: 1 << 20, prepare: context_file },
+    Part { name: "bytes of context file", does: "load, and cut to its limit", largest: 1 << 20, prepare: context_file },
     Part { name: "skills", does: "load", largest: 150, prepare: skills },
     Part { name: "knowledge snippets", does: "assemble", largest: 1_000, prepare: knowledge },
     Part { name: "history messages, the newest 12", does: "assemble", largest: 10_000, prepare: window },
@@ -65,7 +65,7 @@ pub fn measure(samples: usize) -> Vec<Growth> {
 const ATTEMPTS: usize = 5;
 
 fn grow(part: &Part, samples: usize) -> Growth {
-    let sizes = (0..=DOUBLINGS).rev().map(|halvings| part.largest >> halvings);
+    let sizes = (0..=DOUBLINGS).rev().map(|halvings| part.largest.div_ceil(1 << halvings));
     let mut runs: Vec<_> = sizes.clone().map(part.prepare).collect();
     let points = sizes.map(|size| Point { size, microseconds: f64::INFINITY }).collect();
     let mut growth = Growth { part: part.name.into(), does: part.does.into(), points };

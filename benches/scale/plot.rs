@@ -8,7 +8,7 @@ const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 420.0;
 /// Room for the labels.
 const LEFT: f64 = 70.0;
-const RIGHT: f64 = 250.0;
+const RIGHT: f64 = 270.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = 50.0;
 /// Told apart by those who see no red or green, too.

@@ -222,11 +222,18 @@ impl RoundRobin {
     }
 }
 
-/// Whether the server has not begun the call. tonic's client says CANCELLED where the connection went before the call
-/// was sent; other clients say UNAVAILABLE then too.
+/// Whether the server has not begun the call. Other clients say UNAVAILABLE in each of these cases, or try again by
+/// themselves; tonic's says CANCELLED where the connection went before the call was sent, and INTERNAL where it crossed
+/// the GOAWAY on its way.
 fn was_not_taken(status: &Status) -> bool {
+    let source = std::error::Error::source(status);
+    let mut causes = std::iter::successors(source, |error| error.source());
     matches!(status.code(), Code::Unavailable | Code::Cancelled)
+        || status.code() == Code::Internal && causes.any(|error| error.to_string().contains(NO_ERROR))
 }
+
+/// What HTTP/2's NO_ERROR, the reason of a GOAWAY in good order, reads as.
+const NO_ERROR: &str = "not a result of an error";
 
 impl Run {
     /// Microseconds.

@@ -11,6 +11,7 @@ use promptd::{
 use super::{
     Outcome,
     load::{Offline, Opened},
+    print,
     settings::ConfigFile,
 };
 
@@ -54,7 +55,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             Err(failure) => failed = failed.or(Some(failure)),
         }
     }
-    print(arguments.format, &reported);
+    print(rendered(arguments.format, &reported))?;
     let counts = Counts::of(reported.iter().map(|one| &one.finding));
     match failed {
         Some(failure) => Err(failure),
@@ -63,14 +64,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
 }
 
-fn print(format: Format, reported: &[Reported]) {
+fn rendered(format: Format, reported: &[Reported]) -> String {
     match format {
-        Format::Json => print!("{}", json::render(reported)),
-        Format::Github => print!("{}", github::render(reported)),
-        Format::Sarif => print!("{}", sarif::render(reported)),
+        Format::Json => json::render(reported),
+        Format::Github => github::render(reported),
+        Format::Sarif => sarif::render(reported),
         Format::Human => {
-            print!("{}", human::render(reported, std::io::stdout().is_terminal()));
-            println!("{}", human::summary(Counts::of(reported.iter().map(|one| &one.finding))));
+            let findings = human::render(reported, std::io::stdout().is_terminal());
+            let counts = Counts::of(reported.iter().map(|one| &one.finding));
+            format!("{findings}{}\n", human::summary(counts))
         }
     }
 }

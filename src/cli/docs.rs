@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use promptd::{config, finding};
 
+use super::{Outcome, print};
+
 /// Prints one of the README's tables as Markdown.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -19,10 +21,10 @@ enum Table {
     Findings,
 }
 
-pub(super) fn run(arguments: &Arguments) -> ExitCode {
-    match arguments.table {
-        Table::Settings => print!("{}", config::markdown()),
-        Table::Findings => print!("{}", finding::markdown()),
-    }
-    ExitCode::SUCCESS
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    print(match arguments.table {
+        Table::Settings => config::markdown(),
+        Table::Findings => finding::markdown(),
+    })?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, print};
 
 /// Writes a workspace to start from. Never overwrites a file.
 #[derive(clap::Args)]
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     for (path, text) in FILES {
         write(&folder.join(path), text)?;
-        println!("{}", folder.join(path).display());
+        print(format_args!("{}\n", folder.join(path).display()))?;
     }
     eprintln!("next: promptd check {0}; promptd render {0}; promptd serve --workspace {0}", folder.display());
     Ok(ExitCode::SUCCESS)

@@ -16,7 +16,11 @@ mod serve;
 mod settings;
 mod turn;
 
-use std::{fmt, process::ExitCode};
+use std::{
+    fmt,
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
 use clap::{Parser, Subcommand};
 
@@ -46,7 +50,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
-        Command::Docs(arguments) => Ok(docs::run(&arguments)),
+        Command::Docs(arguments) => docs::run(&arguments),
     };
     done.unwrap_or_else(|failure| {
         eprintln!("{}", failure.text.trim_end());
@@ -56,6 +60,22 @@ pub(crate) fn run() -> ExitCode {
 
 /// What a subcommand comes to.
 type Outcome = Result<ExitCode, Failure>;
+
+/// Writes a result. A reader that has left, as `head` does, has what it wanted: that is no fault.
+fn print(text: impl fmt::Display) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    written(write!(out, "{text}").and_then(|()| out.flush()))
+}
+
+/// How writing a result to standard output went.
+fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::run(format!("the result cannot be written: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Why a command ends early: the code, and what is printed.
 #[derive(Debug)]

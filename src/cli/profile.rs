@@ -12,6 +12,7 @@ use promptd::{
 use super::{
     Failure, Outcome,
     load::Offline,
+    print,
     settings::{self, ConfigFile},
 };
 
@@ -52,24 +53,25 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let offline = Offline::open(&arguments.config, &[])?;
     let profiles = &*offline.profiles;
     match &arguments.command {
-        Command::List => list(profiles),
-        Command::Show { name } => print!("{}", find(profiles, name)?.source),
+        Command::List => print(list(profiles))?,
+        Command::Show { name } => print(&find(profiles, name)?.source)?,
         // Opening has checked them: a fault would have ended the command.
         Command::Check { files } if files.is_empty() => {
-            println!("{} profiles, nothing to report", profiles.iter().len());
+            print(format_args!("{} profiles, nothing to report\n", profiles.iter().len()))?;
         }
         Command::Check { files } => return check(&offline, files),
-        Command::Docs { names, inputs } => print!("{}", docs(profiles, names, *inputs)?),
+        Command::Docs { names, inputs } => print(docs(profiles, names, *inputs)?)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(profiles: &ProfileSet) {
+fn list(profiles: &ProfileSet) -> String {
     let width = profiles.iter().map(|profile| profile.name.as_str().len()).max().unwrap_or_default();
-    for profile in profiles.iter() {
+    let line = |profile: &Arc<Profile>| {
         let own = if profile.built_in { "built in" } else { "own" };
-        println!("{:width$}  {own:8}  {}", profile.name.as_str(), profile.description.trim());
-    }
+        format!("{:width$}  {own:8}  {}\n", profile.name.as_str(), profile.description.trim())
+    };
+    profiles.iter().map(line).collect()
 }
 
 /// Checks files as if they lay in the operator's folder.
@@ -83,9 +85,9 @@ fn check(offline: &Offline, paths: &[PathBuf]) -> Outcome {
 
     let (_, findings) = profile::load(&all, None);
     let reported: Vec<Reported> = findings.iter().filter_map(|finding| reported(finding, &given)).collect();
-    print!("{}", human::render(&reported, std::io::stdout().is_terminal()));
+    let told = human::render(&reported, std::io::stdout().is_terminal());
     let counts = Counts::of(reported.iter().map(|one| &one.finding));
-    println!("{}", human::summary(counts));
+    print(format_args!("{told}{}\n", human::summary(counts)))?;
     Ok(ExitCode::from(u8::from(counts.errors > 0)))
 }
 

@@ -26,7 +26,7 @@ use super::{
     load::{Named, Offline},
     profile,
     settings::{self, ConfigFile},
-    turn,
+    turn, written,
 };
 
 /// Assembles one prompt and prints it, as `AssemblePrompt` would answer.
@@ -87,8 +87,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         let profile = chosen(arguments, &snapshot)?;
         let prompt =
             prompt::assemble(&snapshot, profile, &turn).map_err(|error| Failure::input(format!("error: {error}")))?;
-        print(arguments, &snapshot, profile, &prompt)
-            .map_err(|e| Failure::run(format!("the prompt cannot be written: {e}")))?;
+        written(print(arguments, &snapshot, profile, &prompt))?;
         tell(arguments, &offline, &opened.named, &prompt);
     }
     Ok(ExitCode::SUCCESS)

@@ -4,7 +4,7 @@ use std::{env, fs};
 
 use promptd::{config, finding};
 
-use super::support::{repository, run};
+use super::support::{command, repository, run};
 
 fn holds(name: &str, table: &str) {
     let path = repository().join("README.md");
@@ -30,4 +30,25 @@ fn the_readme_has_every_setting_and_every_finding() {
 fn the_tables_can_be_printed() {
     assert_eq!(run(&repository(), &["docs", "settings"]).out, config::markdown());
     assert_eq!(run(&repository(), &["docs", "findings"]).out, finding::markdown());
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_fault() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    for arguments in [
+        &["docs", "settings"][..],
+        &["profile", "list"],
+        &["profile", "show", "kern"],
+        &["profile", "docs"],
+        &["check", "workspace-example"],
+        &["render", "workspace-example"],
+        &["render", "workspace-example", "--format", "json"],
+    ] {
+        let mut command = command(&repository(), arguments);
+        let ran = command.stdout(writer.try_clone().unwrap()).stderr(std::process::Stdio::piped()).output().unwrap();
+        assert_eq!(ran.status.code(), Some(0), "{arguments:?}");
+        let told = String::from_utf8(ran.stderr).unwrap();
+        assert!(!told.contains("panicked") && !told.contains("Broken pipe"), "{arguments:?}: {told}");
+    }
 }

@@ -4,8 +4,9 @@ use std::{collections::BTreeSet, io::IsTerminal as _, process::ExitCode};
 
 use clap::ValueEnum;
 use promptd::{
-    finding::{Counts, Finding, Reported, github, human, json, sarif},
+    finding::{Counts, Finding, Place, Reported, github, human, json, sarif},
     prompt,
+    workspace::MANIFEST,
 };
 
 use super::{
@@ -51,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let mut failed = None;
     for opened in offline.load() {
         match opened {
-            Ok(opened) => reported.extend(offline.report(&opened.named, &findings(&opened))),
+            Ok(opened) => reported.extend(offline.report(&opened.named, &findings(&offline, &opened))),
             Err(failure) => failed = failed.or(Some(failure)),
         }
     }
@@ -78,12 +79,19 @@ fn rendered(format: Format, reported: &[Reported]) -> String {
 }
 
 /// What loading found, and what prompts of the workspace will tell besides: most severe first, each once.
-fn findings(opened: &Opened) -> Vec<Finding> {
+fn findings(offline: &Offline, opened: &Opened) -> Vec<Finding> {
     let found: BTreeSet<Finding> = match &opened.loaded {
-        Err(findings) => findings.iter().cloned().collect(),
+        Err(faults) if faults.iter().all(is_of_manifest) => {
+            faults.iter().cloned().chain(offline.beside_manifest(&opened.named)).collect()
+        }
+        Err(faults) => faults.iter().cloned().collect(),
         Ok(snapshot) => snapshot.findings.iter().cloned().chain(prompt::forecast(snapshot)).collect(),
     };
     let mut found: Vec<_> = found.into_iter().collect();
     found.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.place.cmp(&b.place)));
     found
+}
+
+fn is_of_manifest(finding: &Finding) -> bool {
+    matches!(&finding.place, Place::File { path, .. } if &**path == MANIFEST)
 }

@@ -12,7 +12,7 @@ use promptd::{
     id::Id,
     profile::ProfileSet,
     source::{self, FileSet, files},
-    workspace::Snapshot,
+    workspace::{self, Entry, FileBytes, Load, MANIFEST, ReadError, Snapshot, Tree},
 };
 
 use super::{
@@ -72,6 +72,23 @@ impl Offline {
         })
     }
 
+    /// What is wrong with the other files of a workspace that its `workspace.yaml` makes unusable: the defaults take its
+    /// place. The service does not tell this, since the defaults lose the blocklist; whoever runs this has the files.
+    pub(super) fn beside_manifest(&self, named: &Named) -> Vec<Finding> {
+        let folder = &named.single.folder;
+        let Ok(tree) = source::open_tree(folder, &self.options.allowed_link_targets) else { return Vec::new() };
+        let loaded = workspace::load(&Load {
+            id: &named.single.id,
+            root: &folder.to_string_lossy(),
+            tree: &WithoutManifest(&tree),
+            shared_skills: &[],
+            profiles: Arc::clone(&self.profiles),
+            settings: Arc::new(self.options.settings.clone()),
+            previous: None,
+        });
+        loaded.map_or_else(|findings| findings, |snapshot| snapshot.findings.clone())
+    }
+
     /// The findings with files that can be opened, and their text.
     pub(super) fn report(&self, named: &Named, findings: &[Finding]) -> Vec<Reported> {
         let shared: Vec<_> = self.options.shared_skills.iter().map(PathBuf::as_path).collect();
@@ -99,6 +116,19 @@ impl Named {
     /// The workspace's id.
     pub(super) fn subject(&self) -> String {
         self.single.id.to_string()
+    }
+}
+
+/// A workspace as if it had no `workspace.yaml`.
+struct WithoutManifest<'a>(&'a dyn Tree);
+
+impl Tree for WithoutManifest<'_> {
+    fn read(&self, path: &str, limit: usize) -> Result<FileBytes, ReadError> {
+        if path == MANIFEST { Err(ReadError::Missing) } else { self.0.read(path, limit) }
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<Entry>, ReadError> {
+        self.0.list(path)
     }
 }
 

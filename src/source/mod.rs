@@ -28,7 +28,7 @@ pub use skill_file::read_skill_file;
 pub use status::{LAG_BUCKETS, Mode, Status};
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         mpsc::{self, Sender},
@@ -145,9 +145,13 @@ pub fn load_once(
     subject::load_once(id, path, options, profiles)
 }
 
-/// A folder of files as loading sees it: what [`load_once`] reads from, under a root of the caller's choice.
-pub fn open_tree(path: &Path) -> Result<impl crate::workspace::Tree + use<>, crate::workspace::ReadError> {
-    tree::RealTree::open(path, &[]).map_err(|(error, _)| error)
+/// A folder of files as loading sees it: what [`load_once`] reads from, under a root of the caller's choice. Links may
+/// lead to `allowed_link_targets` besides.
+pub fn open_tree(
+    path: &Path,
+    allowed_link_targets: &[PathBuf],
+) -> Result<impl crate::workspace::Tree + use<>, crate::workspace::ReadError> {
+    tree::RealTree::open(path, allowed_link_targets).map_err(|(error, _)| error)
 }
 
 /// The profiles at the start: those built in, and those of the operator's folder.

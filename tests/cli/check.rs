@@ -39,6 +39,20 @@ fn a_broken_workspace_has_every_fault_named_with_its_line() {
 }
 
 #[test]
+fn a_fault_of_workspace_yaml_hides_none_of_another_file() {
+    let home = folder(&[
+        ("ws/workspace.yaml", "skills:\n  blocklist: [a]\nskills: {}\n"),
+        ("ws/agents.md", "near miss"),
+        ("ws/skills/nothing/SKILL.md", "---\nname: nothing\n---\nNo description.\n"),
+    ]);
+    let ran = run(home.path(), &["check", "ws"]);
+    assert_eq!(ran.code, 1);
+    for told in ["DUPLICATE_KEY", "ws/workspace.yaml:3:1", "SKILL_INVALID", "FILE_NAME_CASE", "2 errors, 1 warning"] {
+        assert!(ran.out.contains(told), "{told}: {}", ran.out);
+    }
+}
+
+#[test]
 fn faults_of_meaning_are_told_all_at_once() {
     let (path, text) = BROKEN[0];
     let home = folder(&[(path, text.strip_suffix("agent: {}\n").unwrap())]);

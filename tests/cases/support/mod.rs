@@ -147,9 +147,9 @@ impl Workspace {
             }
             Arc::new(profiles)
         };
-        let tree = source::open_tree(&self.folder.path().join("ws")).unwrap();
+        let tree = source::open_tree(&self.folder.path().join("ws"), &[]).unwrap();
         let shared = self.folder.path().join("shared");
-        let shared = shared.is_dir().then(|| source::open_tree(&shared).unwrap());
+        let shared = shared.is_dir().then(|| source::open_tree(&shared, &[]).unwrap());
         let shared: Vec<(&str, &dyn Tree)> = shared.iter().map(|tree| ("/srv/shared", tree as &dyn Tree)).collect();
         load(&Load {
             id: &Id::parse("harbour").unwrap(),

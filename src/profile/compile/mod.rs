@@ -1,17 +1,22 @@
 //! From a decoded profile to a checked one: every template compiled, every name resolved, every fault placed.
 
+mod limits;
+mod templates;
+
 use std::sync::Arc;
+
+use limits::share_budgets;
 
 use super::{
     FilePattern, declare,
     extend::Placed,
     names::{Deps, text_fields},
-    raw::{RawBudget, RawConversation, RawMessage, RawProfile, RawSection, Spot},
+    raw::{RawConversation, RawMessage, RawProfile, RawSection, Spot},
     spec::{
-        Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, OnOverflow, Part, Profile, SectionSpec,
-        Share, SummaryTree, TrimSpec, Unit,
+        Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, Part, Profile, SectionSpec, SummaryTree,
+        TrimSpec,
     },
-    template::{Names, NoNames, Template, TemplateFault, Templates},
+    template::{Names, Template, Templates},
     types::{Field, Type},
 };
 use crate::{
@@ -298,62 +303,6 @@ impl Compiler<'_> {
         }
     }
 
-    fn budget(&mut self, raw: &RawBudget) -> Option<Budget> {
-        let known = [
-            ("chars", Unit::Chars),
-            ("utf16", Unit::Utf16),
-            ("bytes", Unit::Bytes),
-            ("tokens", Unit::Tokens),
-            ("estimate", Unit::Estimate),
-            ("entries", Unit::Entries),
-        ];
-        let ends = [("close", OnOverflow::Close), ("next_section", OnOverflow::NextSection)];
-        let on_overflow = raw.on_overflow.as_ref().and_then(|spot| self.one_of(spot, "way to overflow", &ends));
-        let unit = raw.unit.as_ref().map_or(Some(Unit::Chars), |spot| self.one_of(spot, "unit", &known))?;
-        let Some(limit) = &raw.limit else {
-            self.fault(&raw.name, format!("the budget `{}` needs a `limit`", raw.name.value));
-            return None;
-        };
-        let limit = self.amount(limit)?;
-        for input in &mut self.inputs {
-            input.is_limit |= matches!(&limit, Amount::Input(name) if *name == input.field.name);
-        }
-        Some(Budget { name: raw.name.value.clone(), limit, unit, on_overflow: on_overflow.unwrap_or_default() })
-    }
-
-    fn amount(&mut self, spot: &Spot<String>) -> Option<Amount> {
-        match spot.value.parse() {
-            Ok(number) => Some(Amount::Fixed(number)),
-            Err(_) => self.number_input(spot, "a whole number").map(Amount::Input),
-        }
-    }
-
-    fn share(&mut self, spot: &Spot<String>) -> Option<Share> {
-        match spot.value.parse::<f64>() {
-            Ok(share) if (0.0..=1.0).contains(&share) => Some(Share::Fixed(share)),
-            Ok(_) => {
-                self.fault(spot, format!("`{}` is not between 0 and 1", spot.value));
-                None
-            }
-            Err(_) => self.number_input(spot, "a number").map(Share::Input),
-        }
-    }
-
-    fn number_input(&mut self, spot: &Spot<String>, wanted: &str) -> Option<String> {
-        match self.inputs.iter().find(|input| input.field.name == spot.value) {
-            Some(input) if matches!(input.field.ty, Type::Int | Type::Number) => Some(spot.value.clone()),
-            Some(input) => {
-                let message = format!("the input `{}` is {}, not a number", spot.value, input.field.ty.describe());
-                self.fault(spot, message);
-                None
-            }
-            None => {
-                self.fault(spot, format!("`{}` is neither {wanted} nor an input", spot.value));
-                None
-            }
-        }
-    }
-
     fn stages(&mut self, raw: Option<&Spot<Vec<String>>>) -> Vec<Stage> {
         let known = [("first", Stage::First), ("synthesis", Stage::Synthesis)];
         let Some(raw) = raw else { return Vec::new() };
@@ -367,64 +316,6 @@ impl Compiler<'_> {
             );
         }
         stages
-    }
-
-    fn template_of(&mut self, key: &str, raw: &RawSection, names: &Names) -> Template {
-        let spot = self.required(raw, "template", raw.template.as_ref());
-        self.template(key, &spot, names)
-    }
-
-    fn required(&mut self, raw: &RawSection, key: &str, spot: Option<&Spot<String>>) -> Spot<String> {
-        spot.cloned().unwrap_or_else(|| {
-            self.fault(&raw.id, format!("the section `{}` needs `{key}`", raw.id.value));
-            Spot { value: String::new(), at: raw.id.at, file: Arc::clone(&raw.id.file), literal: false }
-        })
-    }
-
-    fn template(&mut self, key: &str, spot: &Spot<String>, names: &Names) -> Template {
-        let compiled = self.templates.template(key, &spot.value, names);
-        self.compiled(spot, compiled)
-    }
-
-    fn expression(&mut self, key: &str, spot: &Spot<String>, names: &Names) -> Option<Template> {
-        let compiled = self.templates.expression(key, &spot.value, names);
-        let before = self.faults.len();
-        let template = self.compiled(spot, compiled);
-        (self.faults.len() == before).then_some(template)
-    }
-
-    /// An expression that can hold: one that never does makes what it guards unreachable.
-    fn condition(&mut self, key: &str, spot: &Spot<String>, names: &Names) -> Option<Template> {
-        let condition = self.expression(key, spot, names)?;
-        if condition.names().is_empty() && self.templates.holds(&condition, &NoNames) != Ok(true) {
-            self.fault(spot, format!("`{}` never holds, so this is never reached; remove it instead", spot.value));
-        }
-        for (path, word) in self.templates.comparisons(&condition) {
-            if let Ok(Type::Choice(words)) = names.resolve(&path)
-                && !words.contains(&word)
-            {
-                let near = nearest(&word, words.iter().map(String::as_str));
-                let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                self.fault(spot, format!("`{path}` is never `{word}`: it is one of {}{hint}", words.join(", ")));
-            }
-        }
-        Some(condition)
-    }
-
-    fn compiled(&mut self, spot: &Spot<String>, compiled: Result<Template, TemplateFault>) -> Template {
-        compiled.unwrap_or_else(|fault| {
-            let mut placed = spot.fault(Code::ProfileInvalid, fault.message);
-            // Only the lines of a `|` block are lines of the file; it stands where its first line with text does. Other
-            // texts are folded or have escapes: their fault is where they begin.
-            if spot.literal {
-                let blank = spot.value.len() - spot.value.trim_start_matches('\n').len();
-                let first = placed.at.line.saturating_sub(u32::try_from(blank).unwrap_or(u32::MAX));
-                placed.at.line = (first + fault.line).saturating_sub(1);
-                placed.at.column = 0;
-            }
-            self.faults.push(placed);
-            Template::default()
-        })
     }
 
     fn one_of<T: Copy>(&mut self, spot: &Spot<String>, what: &str, known: &[(&str, T)]) -> Option<T> {
@@ -488,24 +379,6 @@ fn body_deps(body: &Body, names: &Names) -> Deps {
         Body::ActiveSkill(template) => template.deps | Deps::SKILLS | Deps::CONVERSATION | Deps::INPUTS,
         Body::SummaryTree(tree) => {
             tree.entry.deps | of(&tree.header) | of(&tree.footer) | Deps::CONVERSATION | Deps::INPUTS
-        }
-    }
-}
-
-/// A section that draws on a budget depends on all that draw on it before.
-fn share_budgets(parts: &mut [Part], budgets: usize) {
-    let mut deps = vec![Deps::NONE; budgets];
-    for pass in 0..2 {
-        for part in parts.iter_mut() {
-            let Part::Message(message) = part else { continue };
-            for section in &mut message.sections {
-                let Body::Each(Each { budget: Some(budget), .. }) = &section.body else { continue };
-                if pass == 0 {
-                    deps[*budget] |= section.deps;
-                } else {
-                    section.deps |= deps[*budget];
-                }
-            }
         }
     }
 }

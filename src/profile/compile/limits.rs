@@ -1,0 +1,87 @@
+//! Budgets, and the numbers that limit: fixed, or the value of an input.
+
+use super::{
+    super::{
+        names::Deps,
+        raw::{RawBudget, Spot},
+        spec::{Amount, Body, Budget, Each, OnOverflow, Part, Share, Unit},
+        types::Type,
+    },
+    Compiler,
+};
+
+impl Compiler<'_> {
+    pub(super) fn budget(&mut self, raw: &RawBudget) -> Option<Budget> {
+        let known = [
+            ("chars", Unit::Chars),
+            ("utf16", Unit::Utf16),
+            ("bytes", Unit::Bytes),
+            ("tokens", Unit::Tokens),
+            ("estimate", Unit::Estimate),
+            ("entries", Unit::Entries),
+        ];
+        let ends = [("close", OnOverflow::Close), ("next_section", OnOverflow::NextSection)];
+        let on_overflow = raw.on_overflow.as_ref().and_then(|spot| self.one_of(spot, "way to overflow", &ends));
+        let unit = raw.unit.as_ref().map_or(Some(Unit::Chars), |spot| self.one_of(spot, "unit", &known))?;
+        let Some(limit) = &raw.limit else {
+            self.fault(&raw.name, format!("the budget `{}` needs a `limit`", raw.name.value));
+            return None;
+        };
+        let limit = self.amount(limit)?;
+        for input in &mut self.inputs {
+            input.is_limit |= matches!(&limit, Amount::Input(name) if *name == input.field.name);
+        }
+        Some(Budget { name: raw.name.value.clone(), limit, unit, on_overflow: on_overflow.unwrap_or_default() })
+    }
+
+    pub(super) fn amount(&mut self, spot: &Spot<String>) -> Option<Amount> {
+        match spot.value.parse() {
+            Ok(number) => Some(Amount::Fixed(number)),
+            Err(_) => self.number_input(spot, "a whole number").map(Amount::Input),
+        }
+    }
+
+    pub(super) fn share(&mut self, spot: &Spot<String>) -> Option<Share> {
+        match spot.value.parse::<f64>() {
+            Ok(share) if (0.0..=1.0).contains(&share) => Some(Share::Fixed(share)),
+            Ok(_) => {
+                self.fault(spot, format!("`{}` is not between 0 and 1", spot.value));
+                None
+            }
+            Err(_) => self.number_input(spot, "a number").map(Share::Input),
+        }
+    }
+
+    fn number_input(&mut self, spot: &Spot<String>, wanted: &str) -> Option<String> {
+        match self.inputs.iter().find(|input| input.field.name == spot.value) {
+            Some(input) if matches!(input.field.ty, Type::Int | Type::Number) => Some(spot.value.clone()),
+            Some(input) => {
+                let message = format!("the input `{}` is {}, not a number", spot.value, input.field.ty.describe());
+                self.fault(spot, message);
+                None
+            }
+            None => {
+                self.fault(spot, format!("`{}` is neither {wanted} nor an input", spot.value));
+                None
+            }
+        }
+    }
+}
+
+/// A section that draws on a budget depends on all that draw on it before.
+pub(super) fn share_budgets(parts: &mut [Part], budgets: usize) {
+    let mut deps = vec![Deps::NONE; budgets];
+    for pass in 0..2 {
+        for part in parts.iter_mut() {
+            let Part::Message(message) = part else { continue };
+            for section in &mut message.sections {
+                let Body::Each(Each { budget: Some(budget), .. }) = &section.body else { continue };
+                if pass == 0 {
+                    deps[*budget] |= section.deps;
+                } else {
+                    section.deps |= deps[*budget];
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Texts, expressions and conditions: each compiled, each fault placed where the text stands.
+
+use std::sync::Arc;
+
+use super::{
+    super::{
+        raw::{RawSection, Spot},
+        template::{Names, NoNames, Template, TemplateFault},
+        types::Type,
+    },
+    Compiler,
+};
+use crate::{finding::Code, yaml::nearest};
+
+impl Compiler<'_> {
+    pub(super) fn template_of(&mut self, key: &str, raw: &RawSection, names: &Names) -> Template {
+        let spot = self.required(raw, "template", raw.template.as_ref());
+        self.template(key, &spot, names)
+    }
+
+    pub(super) fn required(&mut self, raw: &RawSection, key: &str, spot: Option<&Spot<String>>) -> Spot<String> {
+        spot.cloned().unwrap_or_else(|| {
+            self.fault(&raw.id, format!("the section `{}` needs `{key}`", raw.id.value));
+            Spot { value: String::new(), at: raw.id.at, file: Arc::clone(&raw.id.file), literal: false }
+        })
+    }
+
+    pub(super) fn template(&mut self, key: &str, spot: &Spot<String>, names: &Names) -> Template {
+        let compiled = self.templates.template(key, &spot.value, names);
+        self.compiled(spot, compiled)
+    }
+
+    pub(super) fn expression(&mut self, key: &str, spot: &Spot<String>, names: &Names) -> Option<Template> {
+        let compiled = self.templates.expression(key, &spot.value, names);
+        let before = self.faults.len();
+        let template = self.compiled(spot, compiled);
+        (self.faults.len() == before).then_some(template)
+    }
+
+    /// An expression that can hold: one that never does makes what it guards unreachable.
+    pub(super) fn condition(&mut self, key: &str, spot: &Spot<String>, names: &Names) -> Option<Template> {
+        let condition = self.expression(key, spot, names)?;
+        if condition.names().is_empty() && self.templates.holds(&condition, &NoNames) != Ok(true) {
+            self.fault(spot, format!("`{}` never holds, so this is never reached; remove it instead", spot.value));
+        }
+        for (path, word) in self.templates.comparisons(&condition) {
+            if let Ok(Type::Choice(words)) = names.resolve(&path)
+                && !words.contains(&word)
+            {
+                let near = nearest(&word, words.iter().map(String::as_str));
+                let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                self.fault(spot, format!("`{path}` is never `{word}`: it is one of {}{hint}", words.join(", ")));
+            }
+        }
+        Some(condition)
+    }
+
+    pub(super) fn compiled(&mut self, spot: &Spot<String>, compiled: Result<Template, TemplateFault>) -> Template {
+        compiled.unwrap_or_else(|fault| {
+            let mut placed = spot.fault(Code::ProfileInvalid, fault.message);
+            // Only the lines of a `|` block are lines of the file; it stands where its first line with text does. Other
+            // texts are folded or have escapes: their fault is where they begin.
+            if spot.literal {
+                let blank = spot.value.len() - spot.value.trim_start_matches('\n').len();
+                let first = placed.at.line.saturating_sub(u32::try_from(blank).unwrap_or(u32::MAX));
+                placed.at.line = (first + fault.line).saturating_sub(1);
+                placed.at.column = 0;
+            }
+            self.faults.push(placed);
+            Template::default()
+        })
+    }
+}

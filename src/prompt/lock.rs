@@ -17,6 +17,7 @@ pub fn check(snapshot: &Snapshot, profile: &Profile, turn: &Turn) -> Result<(), 
             Lock::Ephemeral => (turn.ephemeral_system_prompt.is_some(), "turn.ephemeral_system_prompt"),
             Lock::Agent => (turn.agent.is_some(), "turn.agent"),
             Lock::TimeZone => (turn.time_zone.is_some(), "turn.time_zone"),
+            Lock::Inputs => (!turn.inputs.is_empty(), "turn.inputs"),
         };
         if set {
             return Err(TurnError::Locked { field });

@@ -87,16 +87,19 @@ pub enum Lock {
     Agent,
     /// `turn.time_zone`.
     TimeZone,
+    /// `turn.inputs`.
+    Inputs,
 }
 
 impl Lock {
     /// Each with its name in `workspace.yaml`.
-    pub const NAMES: [(&'static str, Self); 5] = [
+    pub const NAMES: [(&'static str, Self); 6] = [
         ("profile", Self::Profile),
         ("persona", Self::Persona),
         ("ephemeral", Self::Ephemeral),
         ("agent", Self::Agent),
         ("time_zone", Self::TimeZone),
+        ("inputs", Self::Inputs),
     ];
 }
 

@@ -21,11 +21,23 @@ pub struct Served {
 impl Served {
     /// promptd over a folder of workspaces.
     pub fn promptd(workspaces: &Path) -> Self {
+        Self::start(Self::command(workspaces))
+    }
+
+    /// The same, logging only what is wrong: a line a save would bury the figures.
+    #[allow(dead_code)]
+    pub fn quiet(workspaces: &Path) -> Self {
+        let mut command = Self::command(workspaces);
+        command.args(["--log", "warn"]);
+        Self::start(command)
+    }
+
+    fn command(workspaces: &Path) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_promptd"));
         command.arg("serve").arg("--workspaces").arg(workspaces).args(["--listen", "127.0.0.1:0"]);
         // Away from this repository's config: the figures are of the defaults.
         command.current_dir(workspaces);
-        Self::start(command)
+        command
     }
 
     /// The bare server with an answer.

@@ -67,7 +67,7 @@ struct Drain {
 pub async fn measure(rounds: usize, bar: &ProgressBar) -> Figures {
     let folder = tempfile::tempdir().unwrap();
     site::typical(&folder.path().join("typical"));
-    let mut servers = [Served::promptd(folder.path()), Served::promptd(folder.path())];
+    let mut servers = [Served::quiet(folder.path()), Served::quiet(folder.path())];
     let requests: Arc<[_]> = requests::rotating(&servers[0].address, Mode::Plain).await.into();
     bar.set_message("one replica and two");
     let clients = [RoundRobin::connect(&servers[..1]).await, RoundRobin::connect(&servers).await];

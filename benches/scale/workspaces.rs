@@ -59,9 +59,9 @@ pub async fn measure(workspaces: usize, rounds: usize, bar: &ProgressBar) -> Fig
 
     bar.set_message("starting over all of them");
     let began = Instant::now();
-    let many = Served::promptd(&all);
+    let many = Served::quiet(&all);
     let start = began.elapsed();
-    let one = Served::promptd(&single);
+    let one = Served::quiet(&single);
     let scattered = over(&many.address, workspaces).await;
     let memory = many.resident();
     let alone = over(&one.address, 1).await;

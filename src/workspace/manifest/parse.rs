@@ -253,7 +253,7 @@ mod tests {
                 "workspace.yaml:16:13 INVALID_VALUE `context.files[1].path` names a file that is always looked for; remove the entry",
                 "workspace.yaml:17:7 INVALID_VALUE `context.files[2].path` is needed: a path below the workspace",
                 "workspace.yaml:19:13 INVALID_VALUE `context.files[4].path` names a file that an entry above already names",
-                "workspace.yaml:20:10 INVALID_VALUE `locked`: `persna` is none of profile, persona, ephemeral, agent, time_zone",
+                "workspace.yaml:20:10 INVALID_VALUE `locked`: `persna` is none of profile, persona, ephemeral, agent, time_zone, inputs",
                 "workspace.yaml:21:15 WRONG_TYPE `expose_paths` must be `true` or `false`, not text",
                 "workspace.yaml:22:10 INVALID_VALUE `profile`: there is no profile `nope`",
             ]

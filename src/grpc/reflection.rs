@@ -1,19 +1,34 @@
 //! Reflection: buf asks by v1; Python, Node and older grpcurl by v1alpha.
 
-use tonic::service::RoutesBuilder;
-use tonic_reflection::server::{Builder, Error};
+use std::convert::Infallible;
+
+use http::{Request, Response};
+use tonic::body::Body;
+use tonic_reflection::server::Builder;
+pub(super) use tonic_reflection::server::Error as ReflectionError;
+use tower::util::BoxCloneSyncService;
 
 use super::api;
 use crate::proto;
 
-/// Adds both versions, each with the contract, health, and the details that errors carry.
-pub(super) fn add(routes: &mut RoutesBuilder) -> Result<(), Error> {
-    let builder = || {
-        Builder::configure()
-            .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
-            .register_encoded_file_descriptor_set(api::health::DESCRIPTORS)
-            .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
-    };
-    routes.add_service(builder().build_v1()?).add_service(builder().build_v1alpha()?);
-    Ok(())
+/// A service whose type has no name.
+type Unnamed = BoxCloneSyncService<Request<Body>, Response<Body>, Infallible>;
+
+/// Both versions, each with the contract, health, and the details that errors carry.
+pub(super) struct Reflection {
+    pub(super) v1: Unnamed,
+    pub(super) v1alpha: Unnamed,
+}
+
+impl Reflection {
+    pub(super) fn new() -> Result<Self, ReflectionError> {
+        let builder = || {
+            Builder::configure()
+                .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
+                .register_encoded_file_descriptor_set(api::health::DESCRIPTORS)
+                .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
+        };
+        let (v1, v1alpha) = (builder().build_v1()?, builder().build_v1alpha()?);
+        Ok(Self { v1: Unnamed::new(v1), v1alpha: Unnamed::new(v1alpha) })
+    }
 }

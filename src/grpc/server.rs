@@ -3,22 +3,14 @@
 use std::{fmt, io, net::SocketAddr, sync::Arc};
 
 use tokio::net::TcpListener;
-use tonic::{
-    codec::CompressionEncoding,
-    service::{Routes, RoutesBuilder},
-    transport,
-};
+use tonic::transport;
 
 use super::{
-    Backend, Lifecycle, Live, Options, Phase, Tls, api,
+    Backend, Lifecycle, Live, Options, Phase, Tls,
     call::{Calls, Shared},
-    health::Health,
     listen::connections,
-    profile_service::ProfileService,
-    prompt_service::PromptService,
-    reflection,
+    services::Services,
     web::ForBrowsers,
-    workspace_service::WorkspaceService,
 };
 
 /// A server that has its port and does not serve yet.
@@ -87,9 +79,11 @@ impl Server {
         let Self { listener, options, backend, tls, lifecycle, live, .. } = self;
         let (access, observer) = (Arc::clone(&backend.access), Arc::clone(&backend.observer));
         let incoming = connections(listener, tls, Arc::clone(&live.connections), Arc::clone(&observer));
-        let shared = Arc::new(Shared::new(&options, Arc::clone(&live), Arc::clone(&lifecycle), access, observer));
-        let routes = routes(&options, backend, live, &lifecycle)?;
-        let service = ForBrowsers::new(Calls::new(routes, shared), options.web.as_ref());
+        let services = Services::new(&options, backend, Arc::clone(&live), Arc::clone(&lifecycle));
+        let services = services.map_err(|error| ServerError::Failed(error.to_string()))?;
+        let serve = Box::new(move |method, request| services.call(method, request));
+        let shared = Shared::new(&options, live, Arc::clone(&lifecycle), access, observer, serve);
+        let service = ForBrowsers::new(Calls::new(shared), options.web.as_ref());
         let closing = {
             let lifecycle = Arc::clone(&lifecycle);
             async move { lifecycle.reached(Phase::Closing).await }
@@ -123,37 +117,6 @@ fn transport(options: &Options) -> transport::Server {
         Some(age) => server.max_connection_age(age),
         None => server,
     }
-}
-
-fn routes(
-    options: &Options,
-    backend: Backend,
-    live: Arc<Live>,
-    lifecycle: &Arc<Lifecycle>,
-) -> Result<Routes, ServerError> {
-    /// The settings that every service has.
-    macro_rules! set {
-        ($service:expr) => {{
-            let service = $service.max_decoding_message_size(options.max_message_bytes);
-            if options.gzip {
-                service.accept_compressed(CompressionEncoding::Gzip).send_compressed(CompressionEncoding::Gzip)
-            } else {
-                service
-            }
-        }};
-    }
-    let prompts = PromptService::new(backend.clone(), Arc::clone(&live));
-    let workspaces = WorkspaceService { backend: backend.clone(), live };
-    let profiles = ProfileService { backend };
-    let health = Health(Arc::clone(lifecycle));
-    let mut routes = RoutesBuilder::default();
-    routes
-        .add_service(set!(api::prompt_service_server::PromptServiceServer::new(prompts)))
-        .add_service(set!(api::workspace_service_server::WorkspaceServiceServer::new(workspaces)))
-        .add_service(set!(api::profile_service_server::ProfileServiceServer::new(profiles)))
-        .add_service(set!(api::health::health_server::HealthServer::new(health)));
-    reflection::add(&mut routes).map_err(|error| ServerError::Failed(error.to_string()))?;
-    Ok(routes.routes().prepare())
 }
 
 impl fmt::Display for ServerError {

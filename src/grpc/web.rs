@@ -5,8 +5,6 @@
 
 use std::{
     convert::Infallible,
-    future::Future,
-    pin::Pin,
     task::{Context, Poll},
 };
 
@@ -16,7 +14,7 @@ use tonic_web::{GrpcWebLayer, GrpcWebService};
 use tower::{Layer as _, Service};
 use tower_http::cors::{AllowOrigin, Cors, CorsLayer};
 
-use super::Web;
+use super::{Web, call::Answer};
 
 /// What the paths of the contract's services begin with.
 const CONTRACT: &str = "/promptd.v1.";
@@ -27,8 +25,6 @@ const EXPOSED: [HeaderName; 4] = [
     HeaderName::from_static("grpc-status-details-bin"),
     HeaderName::from_static("x-request-id"),
 ];
-
-type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
 /// A service, and the same for browsers.
 #[derive(Clone)]

@@ -69,3 +69,16 @@ async fn it_is_off_unless_configured() {
     assert!(!String::from_utf8_lossy(&answer).contains("HTTP/1.1 200"));
     rig.prompts().await.assemble_prompt(ask()).await.unwrap();
 }
+
+#[tokio::test]
+async fn what_is_no_call_of_the_contract_is_unimplemented_in_any_method() {
+    let rig = start(Some(&["https://app.example"])).await;
+    for head in ["GET / HTTP/1.1\r\n", "POST /no.such.Service/Call HTTP/1.1\r\n", "DELETE * HTTP/1.1\r\n"] {
+        let answer = send(&rig, head, b"").await;
+        let text = String::from_utf8_lossy(&answer);
+        assert!(text.starts_with("HTTP/1.1 200") && text.contains("content-type: application/grpc"), "{text}");
+        assert!(text.contains("grpc-status: 12") && text.contains("grpc-status-details-bin"), "{text}");
+        assert!(text.contains("x-request-id"), "{text}");
+    }
+    assert_eq!(rig.seen.calls(), [("other", "UNIMPLEMENTED"); 3]);
+}

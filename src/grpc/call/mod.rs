@@ -7,7 +7,6 @@
 
 mod body;
 mod deadline;
-mod method;
 mod record;
 mod trace;
 
@@ -25,22 +24,26 @@ use std::{
 use http::{HeaderValue, Request, Response};
 use tokio::time::Instant;
 use tonic::{Code, Status, body::Body};
-use tower::Service;
 use tracing::{Instrument as _, Span};
 
-use self::{
-    body::Guarded,
-    method::{Kind, Method},
-    record::Record,
+use self::{body::Guarded, record::Record};
+use super::{
+    Access, Lifecycle, Live, Observer, Options, Phase,
+    auth::Caller,
+    error::Error,
+    live::Place,
+    method::{Kind, Method, Service},
 };
-use super::{Access, Lifecycle, Live, Observer, Options, Phase, auth::Caller, error::Error, live::Place};
 
-/// Wraps a service.
+/// An answer to come. Every call has one, whatever happens to it.
+pub(super) type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+/// What answers a call that was let in, by its service; `None`: the server has no such method.
+pub(super) type Serve = Box<dyn Fn(Option<Service>, Request<Body>) -> Answer + Send + Sync>;
+
+/// All calls of the server.
 #[derive(Clone)]
-pub(super) struct Calls<S> {
-    inner: S,
-    shared: Arc<Shared>,
-}
+pub(super) struct Calls(Arc<Shared>);
 
 /// What all calls share.
 pub(super) struct Shared {
@@ -48,6 +51,7 @@ pub(super) struct Shared {
     access: Arc<Access>,
     observer: Arc<dyn Observer>,
     live: Arc<Live>,
+    serve: Serve,
     max_message_bytes: usize,
     retry: Duration,
 }
@@ -59,12 +63,14 @@ impl Shared {
         lifecycle: Arc<Lifecycle>,
         access: Arc<Access>,
         observer: Arc<dyn Observer>,
+        serve: Serve,
     ) -> Self {
         Self {
             lifecycle,
             access,
             observer,
             live,
+            serve,
             max_message_bytes: options.max_message_bytes,
             retry: options.retry_delay,
         }
@@ -108,37 +114,30 @@ impl Shared {
     }
 }
 
-impl<S> Calls<S> {
-    pub(super) fn new(inner: S, shared: Arc<Shared>) -> Self {
-        Self { inner, shared }
+impl Calls {
+    pub(super) fn new(shared: Shared) -> Self {
+        Self(Arc::new(shared))
     }
 }
 
-impl<S> Service<Request<Body>> for Calls<S>
-where
-    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
-    S::Future: Send,
-{
+impl tower::Service<Request<Body>> for Calls {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+    type Future = Answer;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.inner.poll_ready(cx)
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
+    fn call(&mut self, request: Request<Body>) -> Answer {
         let method = Method::of(request.uri().path());
         let id = trace::request_id(request.headers());
         let span = span(method, &id, &request);
-        // The clone is the one that will be ready next; the one that is ready now makes this call.
-        let clone = self.inner.clone();
-        let inner = std::mem::replace(&mut self.inner, clone);
-        let shared = Arc::clone(&self.shared);
+        let shared = Arc::clone(&self.0);
         let record = Record::begin(Arc::clone(&shared.observer), method.name);
         let begun = Instant::now();
         let answer = async move {
-            let mut response = answer(inner, shared, method, request, record, begun).await;
+            let mut response = answer(shared, method, request, record, begun).await;
             response.headers_mut().insert(trace::REQUEST_ID, id);
             Ok(response)
         };
@@ -146,17 +145,13 @@ where
     }
 }
 
-async fn answer<S>(
-    mut inner: S,
+async fn answer(
     shared: Arc<Shared>,
     method: Method,
     mut request: Request<Body>,
     record: Record,
     begun: Instant,
-) -> Response<Body>
-where
-    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
-{
+) -> Response<Body> {
     let (caller, place) = match shared.admit(method, request.headers()) {
         Ok(admitted) => admitted,
         Err(error) => return refuse(error, record),
@@ -168,7 +163,7 @@ where
     let deadline = deadline::of(request.headers(), longest).map(|timeout| begun + timeout);
     request.extensions_mut().insert(caller.clone());
 
-    let work = catch(async move { inner.call(request).await });
+    let work = catch((shared.serve)(method.service, request));
     let outcome = match deadline {
         Some(at) => tokio::time::timeout_at(at, work).await.ok(),
         None => Some(work.await),
@@ -217,6 +212,11 @@ fn refuse(error: Error, record: Record) -> Response<Body> {
 
 fn refuse_with(status: Status, record: Record) -> Response<Body> {
     record.end(status.code());
+    respond(status)
+}
+
+/// The answer that tells a status and nothing else.
+pub(super) fn respond(status: Status) -> Response<Body> {
     let (parts, ()) = status.into_http::<()>().into_parts();
     Response::from_parts(parts, Body::empty())
 }
@@ -236,7 +236,6 @@ fn detailed(status: Status, max_message_bytes: usize) -> Status {
         Code::Internal if message == NO_MESSAGE => Error::Incomplete,
         // tonic's for a message that cannot be decoded; nothing of this server's own comes without details.
         Code::Internal => Error::Unreadable,
-        Code::Unimplemented if message.is_empty() => Error::Unimplemented("the server has no such method".into()),
         code => Error::Foreign(code, message.to_owned()),
     };
     error.into()
@@ -269,28 +268,29 @@ fn forget(payload: Box<dyn Any + Send>) {
 #[cfg(test)]
 mod tests {
     use tonic_types::StatusExt as _;
-    use tower::{ServiceExt as _, service_fn};
+    use tower::ServiceExt as _;
 
     use super::*;
     use crate::grpc::Unobserved;
 
-    fn shared() -> Arc<Shared> {
+    /// Calls that never end by themselves.
+    fn silent() -> Calls {
         let lifecycle = Arc::new(Lifecycle::new());
         lifecycle.ready();
         let (access, observer) = (Arc::new(Access::open()), Arc::new(Unobserved));
         let options = Options::default();
-        Arc::new(Shared::new(&options, Arc::new(Live::new(&options)), lifecycle, access, observer))
+        let serve: Serve = Box::new(|_, _| Box::pin(std::future::pending()));
+        Calls::new(Shared::new(&options, Arc::new(Live::new(&options)), lifecycle, access, observer, serve))
     }
 
     /// The status of a call that never ends by itself, and how long it took.
     async fn hold(path: &str, timeout: Option<&str>) -> (Status, Duration) {
-        let silent = service_fn(|_: Request<Body>| std::future::pending::<Result<Response<Body>, Infallible>>());
         let mut request = Request::builder().uri(path);
         if let Some(timeout) = timeout {
             request = request.header("grpc-timeout", timeout);
         }
         let began = Instant::now();
-        let response = Calls::new(silent, shared()).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let response = silent().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
         (Status::from_header_map(response.headers()).unwrap(), began.elapsed())
     }
 

@@ -5,8 +5,22 @@
 pub(super) struct Method {
     /// Its name for logs and metrics; `other` where the server has no such method.
     pub(super) name: &'static str,
+    /// Whose it is; `None` where the server has no such method.
+    pub(super) service: Option<Service>,
     /// What answers.
     pub(super) kind: Kind,
+}
+
+/// The server's services.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Service {
+    Prompts,
+    Workspaces,
+    Profiles,
+    Health,
+    Reflection,
+    /// The same by its older name.
+    ReflectionAlpha,
 }
 
 /// What a method's call is.
@@ -20,34 +34,38 @@ pub(super) enum Kind {
 
 use Kind::{Stream, Unary};
 
-const METHODS: &[(&str, Kind)] = &[
-    ("promptd.v1.PromptService/AssemblePrompt", Unary),
-    ("promptd.v1.PromptService/ParseReply", Unary),
-    ("promptd.v1.WorkspaceService/ListWorkspaces", Unary),
-    ("promptd.v1.WorkspaceService/GetWorkspace", Unary),
-    ("promptd.v1.WorkspaceService/WatchWorkspace", Stream),
-    ("promptd.v1.WorkspaceService/ListSkills", Unary),
-    ("promptd.v1.WorkspaceService/ReadSkill", Unary),
-    ("promptd.v1.ProfileService/ListProfiles", Unary),
-    ("promptd.v1.ProfileService/GetProfile", Unary),
-    ("grpc.health.v1.Health/Check", Unary),
-    ("grpc.health.v1.Health/List", Unary),
-    ("grpc.health.v1.Health/Watch", Stream),
-    ("grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Stream),
-    ("grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Stream),
+const METHODS: &[(Service, &str, Kind)] = &[
+    (Service::Prompts, "promptd.v1.PromptService/AssemblePrompt", Unary),
+    (Service::Prompts, "promptd.v1.PromptService/ParseReply", Unary),
+    (Service::Workspaces, "promptd.v1.WorkspaceService/ListWorkspaces", Unary),
+    (Service::Workspaces, "promptd.v1.WorkspaceService/GetWorkspace", Unary),
+    (Service::Workspaces, "promptd.v1.WorkspaceService/WatchWorkspace", Stream),
+    (Service::Workspaces, "promptd.v1.WorkspaceService/ListSkills", Unary),
+    (Service::Workspaces, "promptd.v1.WorkspaceService/ReadSkill", Unary),
+    (Service::Profiles, "promptd.v1.ProfileService/ListProfiles", Unary),
+    (Service::Profiles, "promptd.v1.ProfileService/GetProfile", Unary),
+    (Service::Health, "grpc.health.v1.Health/Check", Unary),
+    (Service::Health, "grpc.health.v1.Health/List", Unary),
+    (Service::Health, "grpc.health.v1.Health/Watch", Stream),
+    (Service::Reflection, "grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Stream),
+    (Service::ReflectionAlpha, "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Stream),
 ];
 
 impl Method {
     /// The method of a request's path.
     pub(super) fn of(path: &str) -> Self {
         let name = path.strip_prefix('/').unwrap_or(path);
-        let known = METHODS.iter().find(|(known, _)| *known == name);
-        known.map_or(Self { name: "other", kind: Unary }, |(name, kind)| Self { name, kind: *kind })
+        let known = METHODS.iter().find(|(_, known, _)| *known == name);
+        known.map_or(Self { name: "other", service: None, kind: Unary }, |&(service, name, kind)| Self {
+            name,
+            service: Some(service),
+            kind,
+        })
     }
 
     /// Whether anyone may call it, at any time: probes need no token and ask before the server is ready.
     pub(super) fn is_health(self) -> bool {
-        self.name.starts_with("grpc.health.v1.")
+        self.service == Some(Service::Health)
     }
 }
 

@@ -3,7 +3,7 @@
 use promptd::proto::{AssemblePromptRequest, KnowledgeSnippet, Turn, User};
 
 use super::{
-    serve::assemble,
+    serve::{assemble, call},
     support::{Service, folder, write},
 };
 
@@ -39,6 +39,48 @@ fn no_text_of_a_prompt_is_logged_at_the_default_level() {
                 assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "{line}");
             }
         }
+    }
+}
+
+#[test]
+fn the_line_of_a_call_names_it_its_caller_and_its_trace() {
+    const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let home =
+        folder(&[("ws/AGENTS.md", "A."), ("tokens.yaml", "tokens: [{name: front-end, token: 0123456789abcdef}]\n")]);
+    let fields = [
+        ("method", "promptd.v1.PromptService/AssemblePrompt"),
+        ("request_id", "turn-17"),
+        ("caller", "front-end"),
+        ("trace_id", TRACE),
+        ("parent_id", "00f067aa0ba902b7"),
+        ("code", "NOT_FOUND"),
+    ];
+    for (format, level, between) in [("text", " INFO promptd::", "="), ("json", "\"level\":\"INFO\"", "\":")] {
+        let config = format!(
+            "listen: 127.0.0.1:0\nworkspaces: {{single: [ws]}}\nauth: {{tokens_file: tokens.yaml}}\n\
+             log: {{format: {format}}}\n"
+        );
+        write(&home.path().join("promptd.yaml"), &config);
+        let service = Service::start(home.path(), &["serve", "--config", "promptd.yaml"]);
+        for (id, workspace) in [("turn-16", "ws"), ("turn-17", "other")] {
+            let mut request =
+                tonic::Request::new(AssemblePromptRequest { workspace_id: workspace.into(), ..Default::default() });
+            let traced = format!("00-{TRACE}-00f067aa0ba902b7-01");
+            for (name, value) in
+                [("authorization", "Bearer 0123456789abcdef"), ("x-request-id", id), ("traceparent", &traced)]
+            {
+                request.metadata_mut().insert(name, value.parse().unwrap());
+            }
+            assert_eq!(call(&service.address(), request).is_ok(), workspace == "ws");
+        }
+        let log = service.stop();
+        let line = log.lines().find(|line| line.contains("turn-17")).unwrap();
+        assert!(line.contains(level), "{line}");
+        for (name, value) in fields {
+            assert!(line.contains(&format!("{name}{between}\"{value}\"")), "{name} is not in {line}");
+        }
+        // What ends well is for `debug` alone.
+        assert!(!log.contains("turn-16"), "{log}");
     }
 }
 

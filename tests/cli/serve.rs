@@ -23,7 +23,7 @@ fn assemble_as(
     call(address, request)
 }
 
-fn call(
+pub(crate) fn call(
     address: &str,
     request: tonic::Request<AssemblePromptRequest>,
 ) -> Result<AssemblePromptResponse, tonic::Status> {

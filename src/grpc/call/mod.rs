@@ -1,7 +1,7 @@
 //! What happens around every call, whatever it calls: one service instead of a stack of layers, so that a call is
 //! boxed once and the order is plain to read.
 //!
-//! In this order: a request id and a span; the gate of the [`Lifecycle`]; the token; a place among the calls in
+//! In this order: a request id and a record; the gate of the [`Lifecycle`]; the token; a place among the calls in
 //! flight; the deadline; the call itself, whose panic is its own; and an answer that carries the request id and, where
 //! it is an error, details.
 
@@ -21,12 +21,11 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderValue, Request, Response};
+use http::{Request, Response};
 use tokio::time::Instant;
 use tonic::{Code, Status, body::Body};
-use tracing::{Instrument as _, Span};
 
-use self::{body::Guarded, record::Record};
+use self::{body::Guarded, record::Record, trace::RequestId};
 use super::{
     Access, Lifecycle, Live, Observer, Options, Phase,
     auth::Caller,
@@ -98,6 +97,16 @@ impl Shared {
         Ok((caller, Some(place)))
     }
 
+    /// Begins a call, or says why not.
+    fn begin(&self, method: Method, mut request: Request<Body>, record: &mut Record) -> Result<Running, Error> {
+        let (caller, place) = self.admit(method, request.headers())?;
+        let longest = (method.kind == Kind::Unary).then(|| self.live.max_call_time());
+        let deadline = deadline::of(request.headers(), longest).map(|timeout| record.begun + timeout);
+        record.caller = caller.clone();
+        request.extensions_mut().insert(caller);
+        Ok(Running { work: (self.serve)(method.service, request), deadline, place })
+    }
+
     /// Why an open stream must end, once it must.
     async fn end_of_stream(self: Arc<Self>, caller: Caller, deadline: Option<Instant>) -> Error {
         let passed = async {
@@ -131,79 +140,56 @@ impl tower::Service<Request<Body>> for Calls {
 
     fn call(&mut self, request: Request<Body>) -> Answer {
         let method = Method::of(request.uri().path());
-        let id = trace::request_id(request.headers());
-        let span = span(method, &id, &request);
+        let id = RequestId::of(request.headers());
         let shared = Arc::clone(&self.0);
-        let record = Record::begin(Arc::clone(&shared.observer), method.name);
-        let begun = Instant::now();
-        let answer = async move {
-            let mut response = answer(shared, method, request, record, begun).await;
-            response.headers_mut().insert(trace::REQUEST_ID, id);
+        let observer = Arc::clone(&shared.observer);
+        let mut record = Record::begin(observer, method.name, id.clone(), request.headers());
+        Box::pin(async move {
+            let mut response = match shared.begin(method, request, &mut record) {
+                Ok(running) => running.answer(shared, method, record).await,
+                Err(error) => refuse(error, record),
+            };
+            response.headers_mut().insert(trace::REQUEST_ID, id.into_header());
             Ok(response)
+        })
+    }
+}
+
+/// A call that was let in.
+struct Running {
+    work: Answer,
+    deadline: Option<Instant>,
+    place: Option<Place>,
+}
+
+impl Running {
+    /// Waits for its answer, within its deadline.
+    async fn answer(self, shared: Arc<Shared>, method: Method, record: Record) -> Response<Body> {
+        let Self { work, deadline, place } = self;
+        let work = catch(work);
+        let outcome = match deadline {
+            Some(at) => tokio::time::timeout_at(at, work).await.ok(),
+            None => Some(work.await),
         };
-        Box::pin(answer.instrument(span))
-    }
-}
-
-async fn answer(
-    shared: Arc<Shared>,
-    method: Method,
-    mut request: Request<Body>,
-    record: Record,
-    begun: Instant,
-) -> Response<Body> {
-    let (caller, place) = match shared.admit(method, request.headers()) {
-        Ok(admitted) => admitted,
-        Err(error) => return refuse(error, record),
-    };
-    if let Some(name) = caller.name() {
-        Span::current().record("caller", name);
-    }
-    let longest = (method.kind == Kind::Unary).then(|| shared.live.max_call_time());
-    let deadline = deadline::of(request.headers(), longest).map(|timeout| begun + timeout);
-    request.extensions_mut().insert(caller.clone());
-
-    let work = catch((shared.serve)(method.service, request));
-    let outcome = match deadline {
-        Some(at) => tokio::time::timeout_at(at, work).await.ok(),
-        None => Some(work.await),
-    };
-    let response = match outcome {
-        Some(Ok(Ok(response))) => response,
-        Some(Err(Panicked)) => {
-            shared.observer.panicked(method.name);
-            tracing::error!("the call panicked");
-            return refuse(Error::Internal, record);
+        let response = match outcome {
+            Some(Ok(Ok(response))) => response,
+            Some(Err(Panicked)) => {
+                record.panicked();
+                return refuse(Error::Internal, record);
+            }
+            None => return refuse(Error::DeadlineExceeded, record),
+        };
+        let limit = shared.max_message_bytes;
+        if let Some(status) = Status::from_header_map(response.headers()).filter(|status| status.code() != Code::Ok) {
+            return refuse_with(detailed(status, limit), record);
         }
-        None => return refuse(Error::DeadlineExceeded, record),
-    };
-    if let Some(status) = Status::from_header_map(response.headers()).filter(|status| status.code() != Code::Ok) {
-        return refuse_with(detailed(status, shared.max_message_bytes), record);
+        if method.kind == Kind::Unary {
+            record.end(Code::Ok);
+            return response;
+        }
+        let end = shared.end_of_stream(record.caller.clone(), deadline);
+        response.map(|body| Body::new(Guarded::new(body, limit, Box::pin(end), record, place)))
     }
-    if method.kind == Kind::Unary {
-        record.end(Code::Ok);
-        return response;
-    }
-    let limit = shared.max_message_bytes;
-    let end = shared.end_of_stream(caller, deadline);
-    response.map(|body| Body::new(Guarded::new(body, limit, Box::pin(end), record, place)))
-}
-
-/// The call's span. Only names that the server knows and ids that are fit for a log.
-fn span(method: Method, id: &HeaderValue, request: &Request<Body>) -> Span {
-    let span = tracing::info_span!(
-        "call",
-        method = method.name,
-        request_id = id.to_str().unwrap_or_default(),
-        caller = tracing::field::Empty,
-        trace_id = tracing::field::Empty,
-        parent_id = tracing::field::Empty,
-    );
-    if let Some((trace, parent)) = trace::trace_parent(request.headers()) {
-        span.record("trace_id", trace);
-        span.record("parent_id", parent);
-    }
-    span
 }
 
 fn refuse(error: Error, record: Record) -> Response<Body> {

@@ -12,33 +12,84 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The header of request ids, in requests and answers.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const TRACE_PARENT: &str = "traceparent";
+/// The header of the trace that a call belongs to.
+pub(super) const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// The longest request id that is taken over.
 const MAX_REQUEST_ID_BYTES: usize = 128;
 
-/// The caller's request id where it is fit for a log line, else a new one.
-pub(super) fn request_id(headers: &HeaderMap) -> HeaderValue {
-    headers.get(REQUEST_ID).filter(|id| is_fit(id.as_bytes())).cloned().unwrap_or_else(new_id)
+/// What a call is called in logs and in its answer.
+#[derive(Clone)]
+pub(super) enum RequestId {
+    /// The caller's own.
+    Given(HeaderValue),
+    /// 32 hex digits.
+    Made([u8; 32]),
+}
+
+impl RequestId {
+    /// The caller's where it is fit for a log line, else a new one.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let given = headers.get(REQUEST_ID).filter(|id| is_fit(id.as_bytes())).cloned();
+        given.map_or_else(|| Self::Made(hex_digits(new_id())), Self::Given)
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        match self {
+            Self::Given(id) => id.to_str().unwrap_or_default(),
+            Self::Made(digits) => std::str::from_utf8(digits).unwrap_or_default(),
+        }
+    }
+
+    /// The value of the answer's header. It is no secret, but the mark of one keeps it out of HPACK's table: entered
+    /// there it would push out what repeats, since no other answer has the same.
+    pub(super) fn into_header(self) -> HeaderValue {
+        let mut value = match self {
+            Self::Given(id) => id,
+            Self::Made(digits) => HeaderValue::from_bytes(&digits).unwrap_or(HeaderValue::from_static("-")),
+        };
+        value.set_sensitive(true);
+        value
+    }
 }
 
 fn is_fit(id: &[u8]) -> bool {
     (1..=MAX_REQUEST_ID_BYTES).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
 }
 
-/// 32 hex digits that no other call of this or another process is likely to have.
-fn new_id() -> HeaderValue {
-    static KEYS: LazyLock<(RandomState, RandomState)> = LazyLock::new(|| (RandomState::new(), RandomState::new()));
+/// A number that no other call of this process has, and none of another process is likely to have: the upper half is
+/// the process's own, drawn at random. Ids tell calls apart and are no secrets: who has some can work out others.
+fn new_id() -> u128 {
+    static OWN: LazyLock<(u64, u64)> = LazyLock::new(|| {
+        let random = RandomState::new();
+        (random.hash_one(0_u8), random.hash_one(1_u8))
+    });
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let text = format!("{:016x}{:016x}", KEYS.0.hash_one(count), KEYS.1.hash_one(count));
-    HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("-"))
+    let (process, first) = *OWN;
+    let number = mixed(first.wrapping_add(COUNT.fetch_add(1, Ordering::Relaxed)));
+    u128::from(process) << 64 | u128::from(number)
 }
 
-/// The ids of a W3C `traceparent` header: trace and parent span.
-pub(super) fn trace_parent(headers: &HeaderMap) -> Option<(&str, &str)> {
-    let value = headers.get(TRACE_PARENT)?.to_str().ok()?;
-    let mut parts = value.split('-');
+/// SplitMix64's way from a count to a number that looks like any: one to one, so that none comes twice.
+fn mixed(count: u64) -> u64 {
+    let mut number = count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+fn hex_digits(number: u128) -> [u8; 32] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let bytes = number.to_be_bytes();
+    std::array::from_fn(|place| {
+        let byte = bytes[place / 2];
+        DIGITS[usize::from(if place % 2 == 0 { byte >> 4 } else { byte & 15 })]
+    })
+}
+
+/// The ids of a W3C `traceparent` header's value: trace and parent span.
+pub(super) fn trace_parent(value: &HeaderValue) -> Option<(&str, &str)> {
+    let mut parts = value.to_str().ok()?.split('-');
     let (version, trace, parent, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
     let hex = |text: &str, len: usize| {
         text.len() == len && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
@@ -65,19 +116,31 @@ mod tests {
 
     #[test]
     fn a_fit_request_id_is_kept_and_others_are_replaced() {
-        assert_eq!(request_id(&headers("x-request-id", "abc-1")), "abc-1");
+        let of = |id: &str| RequestId::of(&headers("x-request-id", id));
+        assert_eq!((of("abc-1").as_str(), of("abc-1").into_header()), ("abc-1", "abc-1".parse().unwrap()));
         for bad in ["", "a b", "é", &"x".repeat(129)] {
-            assert_eq!(request_id(&headers("x-request-id", bad)).len(), 32, "{bad}");
+            let made = of(bad);
+            assert!(made.as_str().len() == 32 && made.as_str().bytes().all(|b| b.is_ascii_hexdigit()), "{bad}");
+            assert_eq!(made.as_str().to_owned(), made.into_header().to_str().unwrap());
         }
-        assert_ne!(request_id(&HeaderMap::new()), request_id(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn ids_differ_and_are_kept_out_of_the_header_table() {
+        let made: std::collections::HashSet<u128> = (0..1_000).map(|_| new_id()).collect();
+        assert_eq!(made.len(), 1_000);
+        assert_eq!(&hex_digits(0x0f1e_2d3c << 96 | 7), b"0f1e2d3c000000000000000000000007");
+        assert!(RequestId::of(&HeaderMap::new()).into_header().is_sensitive());
+        assert!(RequestId::of(&headers("x-request-id", "abc-1")).into_header().is_sensitive());
     }
 
     #[test]
     fn reads_well_formed_trace_parents_alone() {
         let (trace, parent) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
         let good = format!("00-{trace}-{parent}-01");
-        assert_eq!(trace_parent(&headers("traceparent", &good)), Some((trace, parent)));
-        assert!(trace_parent(&headers("traceparent", &format!("cc-{trace}-{parent}-01-more"))).is_some());
+        let value = |text: &str| HeaderValue::from_str(text).unwrap();
+        assert_eq!(trace_parent(&value(&good)), Some((trace, parent)));
+        assert!(trace_parent(&value(&format!("cc-{trace}-{parent}-01-more"))).is_some());
         for bad in [
             format!("00-{trace}-{parent}-01-more"),
             format!("ff-{trace}-{parent}-01"),
@@ -86,7 +149,7 @@ mod tests {
             format!("00-{trace}-{parent}"),
             "x".into(),
         ] {
-            assert_eq!(trace_parent(&headers("traceparent", &bad)), None, "{bad}");
+            assert_eq!(trace_parent(&value(&bad)), None, "{bad}");
         }
     }
 }

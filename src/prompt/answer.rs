@@ -17,7 +17,7 @@ pub struct Prompt<'a> {
     /// In context-window order.
     pub messages: Vec<Message<'a>>,
     /// In profile order, left-out ones included.
-    pub sections: Vec<Cow<'a, Section>>,
+    pub sections: Vec<Section<'a>>,
     /// What bears on this prompt, most severe first.
     pub findings: Vec<Cow<'a, Finding>>,
     /// SHA-256 over the messages' digests.
@@ -75,17 +75,17 @@ pub struct Carried<'a> {
 
 /// What became of one section.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub struct Section<'a> {
     /// Its stable name, such as `skills` or `workspace_context/AGENTS.md`.
-    pub id: Cow<'static, str>,
+    pub id: Cow<'a, str>,
     /// What became of it.
     pub outcome: Outcome,
     /// Why it was left out or cut; empty where it was included whole.
-    pub reason: Cow<'static, str>,
+    pub reason: Cow<'a, str>,
     /// Index into the prompt's messages, and byte range of that message's content.
     pub place: Option<(u32, Range<u32>)>,
     /// The file it was made from.
-    pub source: Option<Source>,
+    pub source: Option<Cow<'a, Source>>,
     /// What there was to say.
     pub original: Size,
     /// What was said.
@@ -94,6 +94,24 @@ pub struct Section {
     pub stability: Stability,
     /// Its number among the pieces that the revision shares; `None`: the turn made it.
     pub shared: Option<u32>,
+}
+
+impl Section<'_> {
+    /// The same, borrowed; it stands at `place`.
+    #[must_use]
+    pub fn at(&self, place: Option<(u32, Range<u32>)>) -> Section<'_> {
+        let (id, reason) = (Cow::Borrowed(&*self.id), Cow::Borrowed(&*self.reason));
+        Section { id, reason, source: self.source.as_deref().map(Cow::Borrowed), place, ..*self }
+    }
+
+    /// The same, borrowing nothing.
+    #[must_use]
+    pub fn into_owned(self) -> Section<'static> {
+        let Self { id, outcome, reason, place, source, original, included, stability, shared } = self;
+        let (id, reason) = (Cow::Owned(id.into_owned()), Cow::Owned(reason.into_owned()));
+        let source = source.map(|source| Cow::Owned(source.into_owned()));
+        Section { id, outcome, reason, place, source, original, included, stability, shared }
+    }
 }
 
 /// The file that a section was made from.

@@ -1,6 +1,6 @@
 //! Assembling a prompt: messages in profile order, from prepared parts where the turn changes nothing.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use super::{
     CachePlan, Deps, Digest, Front, Message, Outcome, Prompt, ResponseFormat, Section, Size, Stability, Stage, Turn,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     finding::Finding,
-    profile::{MessageSpec, Part, Profile},
+    profile::{MessageSpec, Part, Profile, SectionSpec},
     workspace::Snapshot,
 };
 
@@ -60,7 +60,7 @@ pub fn assemble<'a>(snapshot: &'a Snapshot, profile: &'a Profile, turn: &'a Turn
         }
     }
     if profile.conversation().is_none() && !turn.conversation.messages.is_empty() {
-        assembly.sections.extend(conversation::not_carried().sections.into_iter().map(Cow::Owned));
+        assembly.sections.extend(conversation::not_carried().sections);
     }
     Ok(assembly.finish())
 }
@@ -69,33 +69,29 @@ struct Assembly<'a> {
     sets: Deps,
     budgets: Budgets,
     messages: Vec<Message<'a>>,
-    sections: Vec<Cow<'a, Section>>,
+    sections: Vec<Section<'a>>,
     findings: Vec<Cow<'a, Finding>>,
 }
 
 impl<'a> Assembly<'a> {
-    fn message(&mut self, spec: &'a MessageSpec, part: usize, scope: &TurnScope<'_>, prepared: &'a PreparedProfile) {
-        let is_live = |section: &crate::profile::SectionSpec| section.deps.intersects(self.sets);
+    fn message(&mut self, spec: &'a MessageSpec, part: usize, scope: &TurnScope<'a>, prepared: &'a PreparedProfile) {
+        let sets = self.sets;
+        let is_live = |section: &SectionSpec| section.deps.intersects(sets);
         if !spec.sections.iter().any(is_live) {
             return self.shared(spec, part, prepared);
         }
-        let live: Vec<Option<Rendered>> = spec
-            .sections
-            .iter()
-            .map(|section| {
-                section.deps.intersects(self.sets).then(|| section::render(section, scope, &mut self.budgets)).map(live)
-            })
-            .collect();
-        let shared = &prepared.sections[part];
-        let pieces = live.iter().zip(shared).map(|(live, shared)| live.as_ref().unwrap_or(shared).pieces.as_slice());
-        let draft = build(spec, pieces, count(&self.messages));
-        for (live, shared) in live.into_iter().zip(shared) {
-            match live {
-                Some(rendered) => self.findings.extend(rendered.findings.into_iter().map(Cow::Owned)),
-                None => self.findings.extend(shared.findings.iter().map(Cow::Borrowed)),
+        let mut pieces = Vec::with_capacity(spec.sections.len());
+        for (section, shared) in spec.sections.iter().zip(&prepared.sections[part]) {
+            if is_live(section) {
+                let rendered = live(section::render(section, scope, &mut self.budgets));
+                self.findings.extend(rendered.findings.into_iter().map(Cow::Owned));
+                pieces.push(Cow::Owned(rendered.pieces));
+            } else {
+                self.findings.extend(shared.findings.iter().map(Cow::Borrowed));
+                pieces.push(Cow::Borrowed(shared.pieces.as_slice()));
             }
         }
-        self.sections.extend(draft.sections.into_iter().map(Cow::Owned));
+        let draft = build(spec, pieces, count(&self.messages), &mut self.sections);
         if !draft.content.is_empty() {
             self.messages.push(Message {
                 role: spec.role,
@@ -119,7 +115,7 @@ impl<'a> Assembly<'a> {
             if let Some((at, _)) = &mut section.place {
                 *at = at.saturating_add(first);
             }
-            Cow::Owned(section)
+            section
         }));
         self.findings.extend(carried.findings.into_iter().map(Cow::Owned));
     }
@@ -128,17 +124,8 @@ impl<'a> Assembly<'a> {
     fn shared(&mut self, spec: &'a MessageSpec, part: usize, prepared: &'a PreparedProfile) {
         let Some(message) = prepared.messages[part].as_ref() else { return };
         let index = count(&self.messages);
-        if index == message.index {
-            self.sections.extend(message.sections.iter().map(Cow::Borrowed));
-        } else {
-            self.sections.extend(message.sections.iter().map(|section| {
-                let mut section = section.clone();
-                if let Some((at, _)) = &mut section.place {
-                    *at = index;
-                }
-                Cow::Owned(section)
-            }));
-        }
+        let here = |section: &'a Section<'_>| section.at(section.place.clone().map(|(_, range)| (index, range)));
+        self.sections.extend(message.sections.iter().map(here));
         self.findings.extend(message.findings.iter().map(Cow::Borrowed));
         if !message.content.is_empty() {
             self.messages.push(Message {
@@ -179,8 +166,6 @@ impl<'a> Assembly<'a> {
 pub struct Draft {
     /// Its text; empty: no message.
     pub content: String,
-    /// The reports, their places filled in.
-    pub sections: Vec<Section>,
     /// The text's size.
     pub size: Size,
     /// The least stable of the sections with text.
@@ -191,46 +176,77 @@ pub struct Draft {
     pub front: Front,
 }
 
-/// Joins the sections of a message that will stand at `index`.
-pub fn build<'p>(spec: &MessageSpec, pieces: impl Iterator<Item = &'p [Piece]>, index: u32) -> Draft {
-    let pieces: Vec<(&Piece, &str)> = pieces
-        .zip(&spec.sections)
-        .flat_map(|(pieces, section)| {
-            let separator = section.separator.as_deref().unwrap_or(&spec.separator);
-            pieces.iter().map(move |piece| (piece, piece.separator.as_deref().unwrap_or(separator)))
-        })
-        .collect();
-    let length = pieces.iter().map(|(piece, separator)| piece.text.len() + separator.len()).sum();
-    let mut content = String::with_capacity(length);
-    let mut stability = Stability::Stable;
-    let mut sections = Vec::with_capacity(pieces.len());
-    let mut chunks = Vec::with_capacity(pieces.len());
-    let (mut front_bytes, mut front_chunks) = (0, 0);
-    for (piece, separator) in pieces {
-        let mut report = piece.report.clone();
-        if !piece.text.is_empty() {
-            let separator = if content.is_empty() { "" } else { separator };
-            content.push_str(separator);
-            let start = content.len();
-            content.push_str(&piece.text);
-            report.place = Some((index, offset(start)..offset(content.len())));
-            chunks.push(piece.chunk(separator));
-            stability = stability.max(report.stability);
-            if stability == Stability::Stable {
-                (front_bytes, front_chunks) = (content.len() as u64, chunks.len());
+/// Joins the sections of a message that will stand at `index`, and adds their reports to `reports`.
+pub fn build<'a>(
+    spec: &MessageSpec,
+    sections: Vec<Cow<'a, [Piece<'a>]>>,
+    index: u32,
+    reports: &mut Vec<Section<'a>>,
+) -> Draft {
+    let length = sections.iter().flat_map(|pieces| pieces.iter()).map(|piece| piece.text().len() + 2).sum();
+    let mut joined = Joined::with_capacity(length);
+    for (pieces, section) in sections.into_iter().zip(&spec.sections) {
+        let separator = section.separator.as_deref().unwrap_or(&spec.separator);
+        let mut place = |piece: &Piece<'_>| joined.add(piece, separator).map(|range| (index, range));
+        match pieces {
+            Cow::Borrowed(pieces) => reports.extend(pieces.iter().map(|piece| piece.report.at(place(piece)))),
+            Cow::Owned(pieces) => {
+                reports.extend(pieces.into_iter().map(|piece| Section { place: place(&piece), ..piece.report }));
             }
         }
-        sections.push(report);
     }
-    let size = measure(&content);
-    let digest = digest::message(spec.role, &spec.name, &chunks);
-    chunks.truncate(front_chunks);
-    let front = Front { bytes: front_bytes, chunks };
-    Draft { content, sections, size, stability, digest, front }
+    joined.into_draft(spec)
+}
+
+/// The sections joined so far.
+struct Joined {
+    content: String,
+    chars: u64,
+    stability: Stability,
+    chunks: Vec<Digest>,
+    /// How many bytes and chunks the stable front has.
+    front: (u64, usize),
+}
+
+impl Joined {
+    fn with_capacity(bytes: usize) -> Self {
+        let content = String::with_capacity(bytes);
+        Self { content, chars: 0, stability: Stability::Stable, chunks: Vec::with_capacity(8), front: (0, 0) }
+    }
+
+    /// Adds a piece, after its separator where it is not the first; gives its place. `None`: it has no text.
+    fn add(&mut self, piece: &Piece<'_>, separator: &str) -> Option<Range<u32>> {
+        if piece.text().is_empty() {
+            return None;
+        }
+        let separator = if self.content.is_empty() { "" } else { piece.separator.as_deref().unwrap_or(separator) };
+        self.content.push_str(separator);
+        let start = self.content.len();
+        self.content.push_str(piece.text());
+        self.chars += measure(separator).chars + piece.chars();
+        self.chunks.push(piece.chunk(separator));
+        self.stability = self.stability.max(piece.report.stability);
+        if self.stability == Stability::Stable {
+            self.front = (self.content.len() as u64, self.chunks.len());
+        }
+        Some(offset(start)..offset(self.content.len()))
+    }
+
+    fn into_draft(mut self, spec: &MessageSpec) -> Draft {
+        let digest = digest::message(spec.role, &spec.name, &self.chunks);
+        self.chunks.truncate(self.front.1);
+        Draft {
+            size: Size { bytes: self.content.len() as u64, chars: self.chars, tokens: None },
+            content: self.content,
+            stability: self.stability,
+            digest,
+            front: Front { bytes: self.front.0, chunks: self.chunks },
+        }
+    }
 }
 
 /// What a turn's own values made is not stable: other turns have others.
-fn live(mut rendered: Rendered) -> Rendered {
+fn live(mut rendered: Rendered<'_>) -> Rendered<'_> {
     for piece in &mut rendered.pieces {
         if piece.report.outcome != Outcome::Omitted {
             piece.report.stability = piece.report.stability.max(Stability::Session);

@@ -7,28 +7,45 @@ use crate::finding::Finding;
 
 /// A section rendered: one piece, or several for a section of sections.
 #[derive(Debug, Clone, Default)]
-pub struct Rendered {
+pub struct Rendered<'a> {
     /// In order; a piece without text is reported and nothing more.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<Piece<'a>>,
     /// What there is to tell.
     pub findings: Vec<Finding>,
 }
 
 /// A text and what became of it.
 #[derive(Debug, Clone)]
-pub struct Piece {
-    /// The text; empty: nothing.
-    pub text: String,
+pub struct Piece<'a> {
+    text: String,
+    /// The text's characters.
+    chars: u64,
     /// What stands before it instead of its section's separator.
     pub separator: Option<String>,
     /// The report, its place still open.
-    pub report: Section,
+    pub report: Section<'a>,
     /// The digests of its chunk, where it stands first in its message and where it does not; a piece that a revision
     /// shares has them ready.
     chunks: Option<[Digest; 2]>,
 }
 
-impl Piece {
+impl<'a> Piece<'a> {
+    /// The text; empty: nothing.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How many characters the text has.
+    pub fn chars(&self) -> u64 {
+        self.chars
+    }
+
+    /// Adds to the text what its report does not count.
+    pub fn append(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.chars += measure(text).chars;
+    }
+
     /// Makes the digests ready. `separator` is its section's.
     pub fn hash(&mut self, separator: &str) {
         let separator = self.separator.as_deref().unwrap_or(separator);
@@ -45,36 +62,29 @@ impl Piece {
     }
 
     /// A piece that says all there was to say. Blank text is as good as none.
-    pub fn included(id: impl Into<Cow<'static, str>>, stability: Stability, text: String) -> Self {
+    pub fn included(id: impl Into<Cow<'a, str>>, stability: Stability, text: String) -> Self {
         let size = measure(&text);
-        Self { text, separator: None, report: report(id, Outcome::Included, "", stability, size, size), chunks: None }
+        Self { text, chars: size.chars, ..Self::without_text(id, Outcome::Included, "", stability, size, size) }
     }
 
     /// A piece that had nothing to say.
-    pub fn omitted(
-        id: impl Into<Cow<'static, str>>,
-        stability: Stability,
-        reason: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        let nothing = Size::default();
-        let report = report(id, Outcome::Omitted, reason, stability, nothing, nothing);
-        Self { text: String::new(), separator: None, report, chunks: None }
+    pub fn omitted(id: impl Into<Cow<'a, str>>, stability: Stability, reason: impl Into<Cow<'a, str>>) -> Self {
+        Self::without_text(id, Outcome::Omitted, reason, stability, Size::default(), Size::default())
     }
 
     /// A piece that had something to say, and all of it was kept out.
     pub fn dropped(
-        id: impl Into<Cow<'static, str>>,
+        id: impl Into<Cow<'a, str>>,
         stability: Stability,
-        reason: impl Into<Cow<'static, str>>,
+        reason: impl Into<Cow<'a, str>>,
         original: Size,
     ) -> Self {
-        let report = report(id, Outcome::Dropped, reason, stability, original, Size::default());
-        Self { text: String::new(), separator: None, report, chunks: None }
+        Self::without_text(id, Outcome::Dropped, reason, stability, original, Size::default())
     }
 
     /// The same piece, of which a part was kept out.
     #[must_use]
-    pub fn truncated(mut self, reason: impl Into<Cow<'static, str>>, original: Size, included: Size) -> Self {
+    pub fn truncated(mut self, reason: impl Into<Cow<'a, str>>, original: Size, included: Size) -> Self {
         self.report.outcome = Outcome::Truncated;
         self.report.reason = reason.into();
         self.report.original = original;
@@ -84,26 +94,39 @@ impl Piece {
 
     /// The same piece, made from a file.
     #[must_use]
-    pub fn made_from(mut self, source: Option<Source>) -> Self {
-        self.report.source = source;
+    pub fn made_from(mut self, source: Source) -> Self {
+        self.report.source = Some(Cow::Owned(source));
         self
+    }
+
+    fn without_text(
+        id: impl Into<Cow<'a, str>>,
+        outcome: Outcome,
+        reason: impl Into<Cow<'a, str>>,
+        stability: Stability,
+        original: Size,
+        included: Size,
+    ) -> Self {
+        let (id, reason) = (id.into(), reason.into());
+        let report =
+            Section { id, outcome, reason, place: None, source: None, original, included, stability, shared: None };
+        Self { text: String::new(), chars: 0, separator: None, report, chunks: None }
     }
 }
 
-fn report(
-    id: impl Into<Cow<'static, str>>,
-    outcome: Outcome,
-    reason: impl Into<Cow<'static, str>>,
-    stability: Stability,
-    original: Size,
-    included: Size,
-) -> Section {
-    let (id, reason) = (id.into(), reason.into());
-    Section { id, outcome, reason, place: None, source: None, original, included, stability, shared: None }
+impl Rendered<'_> {
+    /// The same, borrowing nothing.
+    pub fn into_owned(self) -> Rendered<'static> {
+        let owned = |Piece { text, chars, separator, report, chunks }: Piece<'_>| {
+            let report = report.into_owned();
+            Piece { text, chars, separator, report, chunks }
+        };
+        Rendered { pieces: self.pieces.into_iter().map(owned).collect(), findings: self.findings }
+    }
 }
 
-impl From<Piece> for Rendered {
-    fn from(piece: Piece) -> Self {
+impl<'a> From<Piece<'a>> for Rendered<'a> {
+    fn from(piece: Piece<'a>) -> Self {
         Self { pieces: vec![piece], findings: Vec::new() }
     }
 }

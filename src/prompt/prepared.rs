@@ -33,7 +33,7 @@ pub struct PreparedProfile {
     /// The inputs' values; empty where a required one is missing.
     pub inputs: Vec<Value>,
     /// By part and section.
-    pub sections: Vec<Vec<Rendered>>,
+    pub sections: Vec<Vec<Rendered<'static>>>,
     /// By part; `None`: the conversation.
     pub messages: Vec<Option<PreparedMessage>>,
     /// The token counts of all pieces.
@@ -53,10 +53,8 @@ pub struct PreparedMessage {
     pub stability: Stability,
     /// The stable sections that it begins with.
     pub front: Front,
-    /// The reports of its sections, for a message that stands at `index`.
-    pub sections: Vec<Section>,
-    /// The index in those reports.
-    pub index: u32,
+    /// The reports of its sections, for a message that stands first.
+    pub sections: Vec<Section<'static>>,
     /// What there is to tell.
     pub findings: Vec<Finding>,
     /// A place for its encoded form.
@@ -79,7 +77,6 @@ fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
     let mut budgets = Budgets::new(profile, &inputs);
     let mut sections = Vec::new();
     let mut messages = Vec::new();
-    let mut index = 0;
     let mut pieces = 0;
     for part in &profile.parts {
         let Part::Message(spec) = part else {
@@ -87,8 +84,8 @@ fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
             messages.push(None);
             continue;
         };
-        let mut rendered: Vec<Rendered> =
-            spec.sections.iter().map(|section| section::render(section, &scope, &mut budgets)).collect();
+        let mut rendered: Vec<Rendered<'static>> =
+            spec.sections.iter().map(|section| section::render(section, &scope, &mut budgets).into_owned()).collect();
         for piece in rendered.iter_mut().flat_map(|rendered| &mut rendered.pieces) {
             piece.report.shared = Some(pieces);
             pieces += 1;
@@ -97,8 +94,10 @@ fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
             let separator = section.separator.as_deref().unwrap_or(&spec.separator);
             rendered.pieces.iter_mut().for_each(|piece| piece.hash(separator));
         }
-        let Draft { content, sections: reports, size, stability, digest, front } =
-            build(spec, rendered.iter().map(|rendered| rendered.pieces.as_slice()), index);
+        let mut reports = Vec::new();
+        let shared = rendered.iter().map(|rendered| Cow::Borrowed(rendered.pieces.as_slice())).collect();
+        let Draft { content, size, stability, digest, front } = build(spec, shared, 0, &mut reports);
+        let reports = reports.into_iter().map(Section::into_owned).collect();
         let findings = rendered.iter().flat_map(|rendered| rendered.findings.iter().cloned()).collect();
         messages.push(Some(PreparedMessage {
             digest,
@@ -106,12 +105,10 @@ fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
             stability,
             front,
             sections: reports,
-            index,
             findings,
             content,
             encoded: OnceLock::new(),
         }));
-        index += u32::from(!messages.last().is_some_and(|m| m.as_ref().is_some_and(|m| m.content.is_empty())));
         sections.push(rendered);
     }
     PreparedProfile { inputs, sections, messages, tokens: SharedCounts::default() }

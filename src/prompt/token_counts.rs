@@ -32,11 +32,11 @@ pub fn count_tokens(prompt: &mut Prompt<'_>, snapshot: &Snapshot, profile: &Prof
     }
     prompt.size.tokens = Some(total);
     for (section, count) in prompt.sections.iter_mut().zip(counts) {
-        fill(section.to_mut(), count);
+        fill(section, count);
     }
 }
 
-fn fill(section: &mut Section, count: u64) {
+fn fill(section: &mut Section<'_>, count: u64) {
     section.included.tokens = Some(count);
     section.original.tokens = match section.outcome {
         Outcome::Included => Some(count),
@@ -98,7 +98,7 @@ struct Counts {
 }
 
 impl SharedCounts {
-    fn get(&self, encoding: Encoding, profile: &Profile, sections: &[Vec<Rendered>]) -> &[Counts] {
+    fn get(&self, encoding: Encoding, profile: &Profile, sections: &[Vec<Rendered<'_>>]) -> &[Counts] {
         let count = |text: &str, separator: &str| Counts {
             alone: encoding.count(text),
             separator: separator.to_owned(),
@@ -110,7 +110,7 @@ impl SharedCounts {
                 Part::Conversation(_) => None,
             });
             let pieces = parts.flat_map(|(spec, rendered)| {
-                rendered.iter().flat_map(|rendered| &rendered.pieces).map(|piece| count(&piece.text, &spec.separator))
+                rendered.iter().flat_map(|rendered| &rendered.pieces).map(|piece| count(piece.text(), &spec.separator))
             });
             pieces.collect()
         };

@@ -77,7 +77,7 @@ impl Fields for Answer<'_> {
                 }
             }
             for section in prompt.sections.iter().filter(|_| !shape.omit_sections) {
-                sink.message(2, &**section);
+                sink.message(2, section);
             }
         }
         for finding in prompt.findings.iter().take(MAX_FINDINGS) {
@@ -162,7 +162,7 @@ impl Fields for ToolCall {
     }
 }
 
-impl Fields for Section {
+impl Fields for Section<'_> {
     fn write(&self, sink: &mut Sink) {
         sink.text(1, &self.id);
         sink.number(2, number(proto::Outcome::from(self.outcome)));
@@ -173,7 +173,7 @@ impl Fields for Section {
             sink.number(6, range.end);
         }
         if let Some(source) = &self.source {
-            sink.message(7, source);
+            sink.message(7, &**source);
         }
         sink.message(8, &self.original);
         sink.message(9, &self.included);
@@ -258,24 +258,22 @@ mod tests {
             encoded: None,
             spoken,
         };
-        let section = |place, source| {
-            Cow::Owned(Section {
-                id: "workspace_context/AGENTS.md".into(),
-                outcome: Outcome::Truncated,
-                reason: "cut".into(),
-                place,
-                source,
-                original: size,
-                included: Size::default(),
-                stability: Stability::Session,
-                shared: None,
-            })
+        let section = |place, source| Section {
+            id: "workspace_context/AGENTS.md".into(),
+            outcome: Outcome::Truncated,
+            reason: "cut".into(),
+            place,
+            source,
+            original: size,
+            included: Size::default(),
+            stability: Stability::Session,
+            shared: None,
         };
         let source = Source { path: "AGENTS.md".into(), sha256: "ab".into() };
         let findings = [Place::Unplaced, Place::field("turn.user"), Place::at("AGENTS.md", 3, 0)];
         Prompt {
             messages: vec![message(0, None), message(1, Some(Carried { index: 0, original: spoken, unchanged: true }))],
-            sections: vec![section(Some((0, 0..300)), Some(source)), section(None, None)],
+            sections: vec![section(Some((0, 0..300)), Some(Cow::Owned(source))), section(None, None)],
             findings: findings.map(|place| Cow::Owned(Finding::new(Code::SkillInvalid, place, "x"))).into(),
             digest: Digest([9; 32]),
             size,

@@ -27,7 +27,7 @@ pub struct Conversed<'a> {
     /// In order.
     pub messages: Vec<Message<'a>>,
     /// One for the window, and one for each message that was cut; places count from the first carried message.
-    pub sections: Vec<Section>,
+    pub sections: Vec<Section<'static>>,
     /// What there is to tell.
     pub findings: Vec<Finding>,
     /// Set where the profile trims and messages of the history are left out.
@@ -111,7 +111,7 @@ pub fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> Conversed<'a
 }
 
 /// The messages less those with the id of an earlier one. One that says something else than the earlier is a loss.
-fn distinct(all: &[Spoken], lost: &mut Vec<Section>, findings: &mut Vec<Finding>) -> Vec<usize> {
+fn distinct(all: &[Spoken], lost: &mut Vec<Section<'static>>, findings: &mut Vec<Finding>) -> Vec<usize> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
     let mut kept = Vec::with_capacity(all.len());
     for (index, message) in all.iter().enumerate() {
@@ -281,7 +281,7 @@ fn written(
     }
 }
 
-fn report(outcome: Outcome, reason: impl Into<Cow<'static, str>>) -> Section {
+fn report(outcome: Outcome, reason: impl Into<Cow<'static, str>>) -> Section<'static> {
     Section {
         id: Cow::Borrowed("conversation"),
         outcome,
@@ -304,7 +304,7 @@ struct LeftOut {
     unpaired: usize,
 }
 
-fn summary(all: usize, kept: usize, left_out: &LeftOut) -> Section {
+fn summary(all: usize, kept: usize, left_out: &LeftOut) -> Section<'static> {
     let LeftOut { duplicates, trimmed, budget, unpaired } = *left_out;
     if kept == all {
         return report(Outcome::Included, "");

@@ -23,7 +23,7 @@ pub fn check(scope: &TurnScope<'_>) -> Result<(), TurnError> {
 }
 
 /// Renders the template over the active skill; without one there is nothing.
-pub fn render(spec: &SectionSpec, template: &Template, scope: &TurnScope<'_>) -> Rendered {
+pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<'a>) -> Rendered<'a> {
     let Ok(Some(skill)) = find(scope) else { return omitted(spec) };
     // A reader of UTF-16, such as the JVM, sorts characters beyond U+FFFF before those at the end of the first plane.
     let mut files: Vec<&str> = skill.files.iter().map(|file| &*file.path).collect();
@@ -41,7 +41,7 @@ pub fn render(spec: &SectionSpec, template: &Template, scope: &TurnScope<'_>) ->
     }
     let mut rendered = included(spec, text);
     let source = Source { path: format!("{}/{SKILL_FILE}", skill.folder).into(), sha256: skill.sha256.clone() };
-    rendered.pieces = rendered.pieces.into_iter().map(|piece| piece.made_from(Some(source.clone()))).collect();
+    rendered.pieces = rendered.pieces.into_iter().map(|piece| piece.made_from(source.clone())).collect();
     rendered.findings.extend(skill.findings.iter().cloned());
     rendered
 }

@@ -20,13 +20,13 @@ use crate::{
 
 /// Renders the heading and every file that has text. Shares are fair, not first come first served: what small files
 /// leave of the total goes to the large ones.
-pub fn render(
-    spec: &SectionSpec,
+pub fn render<'a>(
+    spec: &'a SectionSpec,
     heading: &Template,
     entry: &Template,
     files: &[(String, String)],
-    scope: &TurnScope<'_>,
-) -> Rendered {
+    scope: &TurnScope<'a>,
+) -> Rendered<'a> {
     let snapshot = scope.snapshot;
     let extra = snapshot.manifest.context.files.iter().map(|file| (&*file.path, &*file.purpose));
     let all: Vec<(&str, &str)> = files.iter().map(|(path, purpose)| (&**path, &**purpose)).chain(extra).collect();
@@ -56,30 +56,30 @@ pub fn render(
         };
         rendered.pieces.push(piece);
     }
-    let head = if rendered.pieces.iter().all(|piece| piece.text.is_empty()) {
-        Piece::omitted(spec.id.clone(), spec.stability, "No context file has text to show.")
+    let head = if rendered.pieces.iter().all(|piece| piece.text().is_empty()) {
+        Piece::omitted(&*spec.id, spec.stability, "No context file has text to show.")
     } else {
         let mut text = String::new();
         if let Err(error) = scope.profile.templates.render(heading, scope, &mut text) {
             return failed(spec, scope, &error);
         }
-        Piece::included(spec.id.clone(), spec.stability, text)
+        Piece::included(&*spec.id, spec.stability, text)
     };
     rendered.pieces.insert(0, head);
     rendered
 }
 
 #[expect(clippy::too_many_arguments, reason = "one file of the loop above, split off to fit a screen")]
-fn file(
-    spec: &SectionSpec,
+fn file<'a>(
+    spec: &'a SectionSpec,
     id: String,
     document: &Document,
     purpose: &str,
     share: usize,
     entry: &Template,
-    scope: &TurnScope<'_>,
+    scope: &TurnScope<'a>,
     rendered: &mut Rendered,
-) -> Result<Piece, String> {
+) -> Result<Piece<'a>, String> {
     let held = cut(&document.text, share, &document.path, extent(document));
     let contents = match &held {
         Cut::Whole(text) => text,
@@ -87,14 +87,14 @@ fn file(
         Cut::Dropped => {
             rendered.findings.push(dropped(document));
             let reason = format!("Not even the marker of a cut fits into its {share} characters.");
-            return Ok(Piece::dropped(id, spec.stability, reason, original(document)).made_from(Some(source(document))));
+            return Ok(Piece::dropped(id, spec.stability, reason, original(document)).made_from(source(document)));
         }
     };
     let path = inline(&document.path, usize::MAX).text;
     let own = [("path", Local::Text(&path)), ("purpose", Local::Text(purpose)), ("text", Local::Text(contents))];
     let mut text = String::new();
     scope.profile.templates.render(entry, &Locals { own: &own, outer: scope }, &mut text)?;
-    let mut piece = Piece::included(id, spec.stability, text).made_from(Some(source(document)));
+    let mut piece = Piece::included(id, spec.stability, text).made_from(source(document));
     piece.report.original = original(document);
     piece.report.included = piece.report.original;
     if let Cut::Head { shown, .. } = &held {

@@ -19,7 +19,7 @@ use crate::{
 /// Renders header, entries and footer. A list that its filters made shorter is a window: no loss, but told. Under a
 /// budget only whole entries are taken, in order: the first that does not fit ends the section, and the budget for every
 /// section after it unless the profile says otherwise.
-pub fn render(spec: &SectionSpec, each: &Each, scope: &TurnScope<'_>, budgets: &mut Budgets) -> Rendered {
+pub fn render<'a>(spec: &'a SectionSpec, each: &Each, scope: &TurnScope<'a>, budgets: &mut Budgets) -> Rendered<'a> {
     match entries(each, scope) {
         Ok(entries) if entries.is_empty() => omitted(spec),
         Ok(entries) => fill(spec, each, scope, &entries, budgets).unwrap_or_else(|error| failed(spec, scope, &error)),
@@ -27,13 +27,13 @@ pub fn render(spec: &SectionSpec, each: &Each, scope: &TurnScope<'_>, budgets: &
     }
 }
 
-fn fill(
-    spec: &SectionSpec,
+fn fill<'a>(
+    spec: &'a SectionSpec,
     each: &Each,
-    scope: &TurnScope<'_>,
+    scope: &TurnScope<'a>,
     entries: &[String],
     budgets: &mut Budgets,
-) -> Result<Rendered, String> {
+) -> Result<Rendered<'a>, String> {
     let mut header = String::new();
     let mut footer = String::new();
     for (template, out) in [(&each.header, &mut header), (&each.footer, &mut footer)] {
@@ -43,7 +43,7 @@ fn fill(
     }
     let whole = || join(&header, entries, &each.between, &footer);
     let Some(budget) = each.budget else {
-        let mut piece = Piece::included(spec.id.clone(), spec.stability, whole());
+        let mut piece = Piece::included(&*spec.id, spec.stability, whole());
         // A bare name is the list itself: nothing can be missing, and a list's value can be dear to make.
         let all = if each.list.as_name().is_some() { None } else { scope.value(&each.of).len() };
         if let Some(all) = all.filter(|all| *all > entries.len()) {
@@ -59,11 +59,11 @@ fn fill(
         let cost = budgets.cost(budget, &text);
         if cost <= rest {
             budgets.take(budget, cost);
-            return Ok(Piece::included(spec.id.clone(), spec.stability, text).into());
+            return Ok(Piece::included(&*spec.id, spec.stability, text).into());
         }
         let reason =
             format!("It takes {cost} of the {rest} left in the budget `{name}`, and stands whole or not at all.");
-        let piece = Piece::dropped(spec.id.clone(), spec.stability, reason.clone(), measure(&text));
+        let piece = Piece::dropped(&*spec.id, spec.stability, reason.clone(), measure(&text));
         return Ok(Rendered { pieces: vec![piece], findings: vec![exceeded(spec, each, scope, &reason)] });
     }
     let mut cost = budgets.cost(budget, &header) + budgets.cost(budget, &footer);
@@ -79,17 +79,17 @@ fn fill(
     }
     if fit == entries.len() {
         budgets.take(budget, cost);
-        return Ok(Piece::included(spec.id.clone(), spec.stability, whole()).into());
+        return Ok(Piece::included(&*spec.id, spec.stability, whole()).into());
     }
     budgets.overflow(budget, if fit == 0 { 0 } else { cost });
     let reason = format!("{fit} of {} entries fit into the budget `{name}`.", thousands(entries.len() as u64));
     let original = measure(&whole());
     let piece = if fit == 0 {
-        Piece::dropped(spec.id.clone(), spec.stability, reason.clone(), original)
+        Piece::dropped(&*spec.id, spec.stability, reason.clone(), original)
     } else {
         let text = join(&header, &entries[..fit], &each.between, &footer);
         let included = measure(&text);
-        Piece::included(spec.id.clone(), spec.stability, text).truncated(reason.clone(), original, included)
+        Piece::included(&*spec.id, spec.stability, text).truncated(reason.clone(), original, included)
     };
     Ok(Rendered { pieces: vec![piece], findings: vec![exceeded(spec, each, scope, &reason)] })
 }

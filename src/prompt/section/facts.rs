@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Renders the facts that are known. Every value stays on its line.
-pub fn render(spec: &SectionSpec, header: &str, facts: &[Fact], scope: &TurnScope<'_>) -> Rendered {
+pub fn render<'a>(spec: &'a SectionSpec, header: &str, facts: &[Fact], scope: &TurnScope<'a>) -> Rendered<'a> {
     let mut text = String::with_capacity(1024);
     let mut findings = Vec::new();
     text.push_str(header);

@@ -1,5 +1,7 @@
 //! Rendering one section: a file a kind.
 
+use std::borrow::Cow;
+
 mod active_skill;
 mod context_files;
 mod each;
@@ -22,9 +24,9 @@ use crate::{
 };
 
 /// Renders a section of the profile for a turn.
-pub fn render(spec: &SectionSpec, scope: &TurnScope<'_>, budgets: &mut Budgets) -> Rendered {
+pub fn render<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, budgets: &mut Budgets) -> Rendered<'a> {
     if !spec.stages.is_empty() && !spec.stages.contains(&scope.turn.stage) {
-        return Piece::omitted(spec.id.clone(), spec.stability, "It is left out of this stage of the turn.").into();
+        return Piece::omitted(&*spec.id, spec.stability, "It is left out of this stage of the turn.").into();
     }
     if spec.file.is_some() {
         return text::from_file(spec, scope);
@@ -44,7 +46,7 @@ pub fn render(spec: &SectionSpec, scope: &TurnScope<'_>, budgets: &mut Budgets) 
 }
 
 /// What a section gives whose condition does not hold; `None`: it holds.
-fn gate(spec: &SectionSpec, scope: &TurnScope<'_>, names: &dyn Scope) -> Option<Rendered> {
+fn gate<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, names: &dyn Scope) -> Option<Rendered<'a>> {
     let when = spec.when.as_ref()?;
     match scope.profile.templates.holds(when, names) {
         Ok(true) => None,
@@ -54,25 +56,25 @@ fn gate(spec: &SectionSpec, scope: &TurnScope<'_>, names: &dyn Scope) -> Option<
 }
 
 /// A section that has nothing to say.
-fn omitted(spec: &SectionSpec) -> Rendered {
-    let reason = if spec.omitted.is_empty() {
-        format!("Its condition `{}` does not hold.", if spec.gate.is_empty() { "has text" } else { &spec.gate })
+fn omitted<'a>(spec: &'a SectionSpec) -> Rendered<'a> {
+    let reason: Cow<'_, str> = if spec.omitted.is_empty() {
+        format!("Its condition `{}` does not hold.", if spec.gate.is_empty() { "has text" } else { &spec.gate }).into()
     } else {
-        spec.omitted.clone()
+        Cow::Borrowed(&spec.omitted)
     };
-    Piece::omitted(spec.id.clone(), spec.stability, reason).into()
+    Piece::omitted(&*spec.id, spec.stability, reason).into()
 }
 
 /// A section whose template failed on this turn's values.
-fn failed(spec: &SectionSpec, scope: &TurnScope<'_>, error: &str) -> Rendered {
+fn failed<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, error: &str) -> Rendered<'a> {
     let message = format!("the section `{}` of the profile `{}` failed: {error}", spec.id, scope.profile.name);
     let reason = "Its template failed; a finding says how.";
-    let piece = Piece::dropped(spec.id.clone(), spec.stability, reason, super::Size::default());
+    let piece = Piece::dropped(&*spec.id, spec.stability, reason, super::Size::default());
     Rendered { pieces: vec![piece], findings: vec![Finding::new(Code::TemplateFailed, Place::Unplaced, message)] }
 }
 
 /// The stability of a piece of its own kind: `spec`'s.
-fn included(spec: &SectionSpec, text: String) -> Rendered {
+fn included<'a>(spec: &'a SectionSpec, text: String) -> Rendered<'a> {
     let stability: Stability = spec.stability;
-    if text.trim().is_empty() { omitted(spec) } else { Piece::included(spec.id.clone(), stability, text).into() }
+    if text.trim().is_empty() { omitted(spec) } else { Piece::included(&*spec.id, stability, text).into() }
 }

@@ -20,7 +20,7 @@ use crate::{
 pub const MIN_DESCRIPTION_CHARS: usize = 40;
 
 /// Renders the template over the block of the skills that this turn may see.
-pub fn render(spec: &SectionSpec, template: &Template, scope: &TurnScope<'_>) -> Rendered {
+pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<'a>) -> Rendered<'a> {
     let skills: Vec<&Skill> = scope.skills().collect();
     if skills.is_empty() {
         return omitted(spec);
@@ -57,10 +57,10 @@ pub fn render(spec: &SectionSpec, template: &Template, scope: &TurnScope<'_>) ->
 }
 
 /// The limits leave no room for one skill: rules for choosing from an empty list would only mislead.
-fn none_fit(spec: &SectionSpec, skills: &[&Skill]) -> Rendered {
+fn none_fit<'a>(spec: &'a SectionSpec, skills: &[&Skill]) -> Rendered<'a> {
     let whole = measure(&Block { shown: skills.len(), description: usize::MAX }.write(skills));
     let loss = format!("none of {} skills is listed: the limits leave no room for one", skills.len());
-    let piece = Piece::dropped(spec.id.clone(), spec.stability, format!("{loss}."), whole);
+    let piece = Piece::dropped(&*spec.id, spec.stability, format!("{loss}."), whole);
     Rendered { pieces: vec![piece], findings: vec![Finding::new(Code::SkillsTruncated, Place::Unplaced, loss)] }
 }
 

@@ -15,7 +15,7 @@ use crate::{
 
 /// Renders the header, one piece for each summary, and the footer with the last. Summaries that another one tells
 /// already are reported and not shown.
-pub fn render(spec: &SectionSpec, tree: &SummaryTree, scope: &TurnScope<'_>) -> Rendered {
+pub fn render<'a>(spec: &'a SectionSpec, tree: &SummaryTree, scope: &TurnScope<'a>) -> Rendered<'a> {
     let Some(trimmed) = &scope.trimmed else { return omitted(spec) };
     let selection = select(&scope.turn.conversation.segments, trimmed.messages, trimmed.summary_budget);
     if selection.shown.is_empty() {
@@ -24,23 +24,23 @@ pub fn render(spec: &SectionSpec, tree: &SummaryTree, scope: &TurnScope<'_>) -> 
     pieces(spec, tree, &selection, trimmed.messages, scope).unwrap_or_else(|error| failed(spec, scope, &error))
 }
 
-fn pieces(
-    spec: &SectionSpec,
+fn pieces<'a>(
+    spec: &'a SectionSpec,
     tree: &SummaryTree,
     selection: &Selection<'_>,
     trimmed: u64,
-    scope: &TurnScope<'_>,
-) -> Result<Rendered, String> {
+    scope: &TurnScope<'a>,
+) -> Result<Rendered<'a>, String> {
     let text_of = |template: &Option<Template>| {
         let mut text = String::new();
         template.as_ref().map_or(Ok(()), |t| scope.profile.templates.render(t, scope, &mut text)).map(|()| text)
     };
-    let mut head = Piece::included(spec.id.clone(), spec.stability, text_of(&tree.header)?);
+    let mut head = Piece::included(&*spec.id, spec.stability, text_of(&tree.header)?);
     if selection.uncovered > 0 {
         let reason = format!("{} of the {trimmed} messages before are in none of the summaries.", selection.uncovered);
         head.report.reason = reason.into();
     }
-    let mut separator = if head.text.is_empty() { None } else { Some(String::new()) };
+    let mut separator = if head.text().is_empty() { None } else { Some(String::new()) };
     let mut pieces = vec![head];
     for segment in &selection.shown {
         let mut piece = Piece::included(id(spec, segment), spec.stability, entry(&tree.entry, segment, scope)?);
@@ -49,7 +49,7 @@ fn pieces(
         pieces.push(piece);
     }
     if let Some(last) = pieces.last_mut() {
-        last.text.push_str(&text_of(&tree.footer)?);
+        last.append(&text_of(&tree.footer)?);
     }
     for segment in &selection.shadowed {
         let reason = "Its messages lie within those of another summary that has no place for it below.";

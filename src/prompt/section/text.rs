@@ -1,11 +1,13 @@
 //! Sections that are one template, alone or over a file of the workspace.
 
+use std::borrow::Cow;
+
 use super::{Rendered, failed, gate, included, omitted};
 use crate::{
     finding::{Code, Finding, Place},
     profile::{Body, FilePattern, Scope, SectionSpec, Template},
     prompt::{
-        Size, Source,
+        Size, Source, Stability,
         answer::measure,
         piece::Piece,
         scope::{Local, Locals, TurnScope},
@@ -15,7 +17,12 @@ use crate::{
 };
 
 /// Renders a template.
-pub fn render(spec: &SectionSpec, template: &Template, scope: &TurnScope<'_>, names: &dyn Scope) -> Rendered {
+pub fn render<'a>(
+    spec: &'a SectionSpec,
+    template: &Template,
+    scope: &TurnScope<'a>,
+    names: &dyn Scope,
+) -> Rendered<'a> {
     let mut text = String::new();
     match scope.profile.templates.render(template, names, &mut text) {
         Ok(()) => included(spec, text),
@@ -24,7 +31,7 @@ pub fn render(spec: &SectionSpec, template: &Template, scope: &TurnScope<'_>, na
 }
 
 /// Renders a template over the section's file.
-pub fn from_file(spec: &SectionSpec, scope: &TurnScope<'_>) -> Rendered {
+pub fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> Rendered<'a> {
     let (Some(pattern), Body::Text(template)) = (&spec.file, &spec.body) else { return omitted(spec) };
     let document = match find(scope.snapshot, pattern) {
         Ok(document) => document,
@@ -44,10 +51,10 @@ pub fn from_file(spec: &SectionSpec, scope: &TurnScope<'_>) -> Rendered {
     if let Some(left_out) = gate(spec, scope, &names) {
         return left_out;
     }
-    let source = Some(source(document));
+    let source = source(document);
     if held == Cut::Dropped {
         let reason = format!("Not even the marker of a cut fits into {limit} characters.");
-        let piece = Piece::dropped(spec.id.clone(), spec.stability, reason, original(document)).made_from(source);
+        let piece = Piece::dropped(&*spec.id, spec.stability, reason, original(document)).made_from(source);
         return Rendered { pieces: vec![piece], findings: vec![dropped(document)] };
     }
     let mut rendered = render(spec, template, scope, &names);
@@ -81,28 +88,28 @@ fn find<'s>(snapshot: &'s Snapshot, pattern: &FilePattern) -> Result<&'s Documen
 }
 
 /// A section whose file is not there: its fallback, else omitted; dropped where the file could not be read.
-fn missing(spec: &SectionSpec, scope: &TurnScope<'_>, path: &str) -> Rendered {
+fn missing<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, path: &str) -> Rendered<'a> {
     let Some(fallback) = spec.fallback.as_ref().filter(|_| !scope.snapshot.unusable.contains_key(path)) else {
-        return absent(spec.id.clone(), spec.stability, scope.snapshot, path).into();
+        return absent(&*spec.id, spec.stability, scope.snapshot, path).into();
     };
     let own = [("file", Local::Texts(&[("path", ""), ("text", ""), ("tasks", "")]))];
     if let Some(left_out) = gate(spec, scope, &Locals { own: &own, outer: scope }) {
         return left_out;
     }
     let mut rendered = render(spec, fallback, scope, scope);
-    for piece in rendered.pieces.iter_mut().filter(|piece| !piece.text.is_empty()) {
+    for piece in rendered.pieces.iter_mut().filter(|piece| !piece.text().is_empty()) {
         piece.report.reason = format!("The workspace has no {path}; the profile's own text stands for it.").into();
     }
     rendered
 }
 
 /// The piece for a file that gave no document.
-pub fn absent(id: String, stability: crate::prompt::Stability, snapshot: &Snapshot, path: &str) -> Piece {
+pub fn absent<'a>(id: impl Into<Cow<'a, str>>, stability: Stability, snapshot: &Snapshot, path: &str) -> Piece<'a> {
     match snapshot.unusable.get(path) {
         Some(finding) => {
             let source = Source { path: path.into(), sha256: "".into() };
             let reason = format!("{path}: {}.", finding.message);
-            Piece::dropped(id, stability, reason, Size::default()).made_from(Some(source))
+            Piece::dropped(id, stability, reason, Size::default()).made_from(source)
         }
         None => Piece::omitted(id, stability, format!("The workspace has no {path}.")),
     }

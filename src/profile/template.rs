@@ -204,20 +204,22 @@ impl Templates {
         }
     }
 
-    /// Appends the rendered text to `out`. The error is for the profile's author.
-    pub fn render(&self, template: &Template, scope: &dyn Scope, out: &mut String) -> Result<(), String> {
-        if let Some(steps) = &template.steps
-            && run(steps, scope, out)
-        {
-            return Ok(());
+    /// The rendered text. The error is for the profile's author.
+    pub fn render(&self, template: &Template, scope: &dyn Scope) -> Result<String, String> {
+        if let Some(text) = template.steps.as_deref().and_then(|steps| run(steps, scope)) {
+            return Ok(text);
         }
-        out.push_str(&self.render_jinja(template, scope)?);
-        Ok(())
+        self.render_jinja(template, scope)
     }
 
     fn render_jinja(&self, template: &Template, scope: &dyn Scope) -> Result<String, String> {
         let compiled = self.env.get_template(&template.key).map_err(|e| e.to_string())?;
         compiled.render(template.context(scope)).map_err(|e| e.to_string())
+    }
+
+    /// The rendered text of a template that may be absent: then there is none.
+    pub fn render_any(&self, template: Option<&Template>, scope: &dyn Scope) -> Result<String, String> {
+        template.map_or(Ok(String::new()), |template| self.render(template, scope))
     }
 
     /// The value of an expression.
@@ -279,17 +281,17 @@ impl Template {
     }
 }
 
-/// Runs the steps; `false`, and nothing appended, where a value turned out to be no text.
-fn run(steps: &[Step], scope: &dyn Scope, out: &mut String) -> bool {
-    let start = out.len();
+/// Runs the steps; `None` where a value turned out to be no text.
+fn run(steps: &[Step], scope: &dyn Scope) -> Option<String> {
+    /// Room for a value: most are a name or a sentence.
+    const VALUE: usize = 96;
+    let room = |step: &Step| if let Step::Raw(text) = step { text.len() } else { VALUE };
+    let mut out = String::with_capacity(steps.iter().map(room).sum());
     for step in steps {
         match step {
             Step::Raw(text) => out.push_str(text),
             Step::Value { name, field, filters } => {
-                let Some(mut text) = scope.text(name, field) else {
-                    out.truncate(start);
-                    return false;
-                };
+                let mut text = scope.text(name, field)?;
                 for (filter, argument) in filters {
                     text = match text {
                         Cow::Borrowed(text) => filter(text, argument),
@@ -300,7 +302,7 @@ fn run(steps: &[Step], scope: &dyn Scope, out: &mut String) -> bool {
             }
         }
     }
-    true
+    Some(out)
 }
 
 /// The steps of a template that only puts text values into text; `None` where it does more.
@@ -430,8 +432,7 @@ mod tests {
             let mut templates = Templates::new();
             let template = templates.template("t", source, &names()).unwrap();
             assert!(template.steps.is_some(), "{source} has a shortcut");
-            let mut short = String::new();
-            templates.render(&template, &Fixed, &mut short).unwrap();
+            let short = templates.render(&template, &Fixed).unwrap();
             assert_eq!(short, templates.render_jinja(&template, &Fixed).unwrap(), "{source}");
         }
     }
@@ -466,6 +467,6 @@ mod tests {
         let mut templates = Templates::new();
         let source = "{% for a in range(10000) %}{% for b in range(10000) %}x{% endfor %}{% endfor %}";
         let template = templates.template("t", source, &names()).unwrap();
-        assert!(templates.render(&template, &Fixed, &mut String::new()).unwrap_err().contains("fuel"));
+        assert!(templates.render(&template, &Fixed).unwrap_err().contains("fuel"));
     }
 }

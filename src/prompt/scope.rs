@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use jiff::{
     Timestamp,
+    fmt::temporal::DateTimePrinter,
     tz::{Offset, TimeZone},
 };
 use minijinja::Value;
@@ -19,6 +20,9 @@ use crate::{
     text::{inline::inline, thousands},
     workspace::{MANIFEST, Skill, Snapshot},
 };
+
+/// RFC 3339 without fractions of a second.
+const WHOLE_SECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(0));
 
 /// A turn before a snapshot: each value cleaned once, borrowed where it was clean.
 pub struct TurnScope<'a> {
@@ -49,11 +53,13 @@ impl<'a> TurnScope<'a> {
         let limit = snapshot.settings.max_value_chars;
         let own = &snapshot.manifest.agent;
         let (id, name) = turn.agent.as_ref().map_or(("", ""), |Agent { id, name }| (id, name));
-        let [id, name] = [("id", id, &own.id), ("name", name, &own.name)].map(|(field, turns, own)| {
+        let fields =
+            [("turn.agent.id", id, "`agent.id`", &own.id), ("turn.agent.name", name, "`agent.name`", &own.name)];
+        let agent = fields.map(|(field, turns, key, own)| {
             if turns.is_empty() {
-                one_line_of(own, limit, &format!("`agent.{field}`"), &Place::file(MANIFEST), findings)
+                one_line_of(own, limit, key, || Place::file(MANIFEST), findings)
             } else {
-                one_line(turns, limit, &format!("turn.agent.{field}"), findings)
+                one_line(turns, limit, field, findings)
             }
         });
         let mut line = |field: &str, value: &'a str| one_line(value, limit, field, findings);
@@ -70,7 +76,7 @@ impl<'a> TurnScope<'a> {
                     line("turn.channel.group_id", group_id),
                 ]
             });
-        Self { snapshot, turn, profile, inputs, trimmed: None, agent: [id, name], user, channel }
+        Self { snapshot, turn, profile, inputs, trimmed: None, agent, user, channel }
     }
 
     /// The turn's zone, else the workspace's.
@@ -88,12 +94,11 @@ impl<'a> TurnScope<'a> {
     /// A moment in the turn's zone: RFC 3339 with offset, whole seconds.
     #[must_use]
     pub fn local(&self, moment: Timestamp) -> String {
-        let zone = self.zone();
-        let seconds = zone.to_offset(moment).seconds();
+        let offset = self.zone().to_offset(moment);
         // Where local time was the sun's, offsets had seconds, which RFC 3339 has not.
-        let in_minutes = |seconds: i32| Offset::from_seconds((seconds + 30).div_euclid(60) * 60).unwrap_or(Offset::UTC);
-        let zone = if seconds % 60 == 0 { zone.clone() } else { TimeZone::fixed(in_minutes(seconds)) };
-        moment.to_zoned_datetime(zone).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+        let minutes = (offset.seconds() + 30).div_euclid(60);
+        let offset = Offset::from_seconds(minutes * 60).unwrap_or(offset);
+        WHOLE_SECONDS.timestamp_with_offset_to_string(&moment, offset)
     }
 
     /// The turn's persona, else the workspace's; trimmed.
@@ -138,7 +143,7 @@ impl<'a> TurnScope<'a> {
         let zoned = || self.turn.now.to_zoned_datetime(self.zone().clone());
         Some(match field {
             "local" => self.local(self.turn.now),
-            "utc" => self.turn.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            "utc" => WHOLE_SECONDS.timestamp_to_string(&self.turn.now),
             "zone" => self.zone_name().to_owned(),
             "long" => zoned().strftime("%A, %B %-d, %Y at %-I:%M %p").to_string(),
             "hour" => zoned().hour().to_string(),
@@ -216,24 +221,24 @@ fn skill_value(skill: &Skill) -> Value {
 
 /// Puts a caller's value on one line, and tells what that took from it.
 pub fn one_line<'v>(value: &'v str, limit: usize, field: &str, findings: &mut Vec<Finding>) -> Cow<'v, str> {
-    one_line_of(value, limit, "the value", &Place::field(field), findings)
+    one_line_of(value, limit, "the value", || Place::field(field), findings)
 }
 
 fn one_line_of<'v>(
     value: &'v str,
     limit: usize,
     what: &str,
-    place: &Place,
+    place: impl Fn() -> Place,
     findings: &mut Vec<Finding>,
 ) -> Cow<'v, str> {
     let line = inline(value, limit);
     if line.cut {
         let message = format!("{what} is longer than {} characters and was cut", thousands(limit as u64));
-        findings.push(Finding::new(Code::ValueTruncated, place.clone(), message));
+        findings.push(Finding::new(Code::ValueTruncated, place(), message));
     }
     if line.sanitized {
         let message = format!("line breaks, control or hidden characters were taken out of {what}");
-        findings.push(Finding::new(Code::ValueSanitized, place.clone(), message));
+        findings.push(Finding::new(Code::ValueSanitized, place(), message));
     }
     line.text
 }

@@ -24,6 +24,9 @@ use crate::{
 /// The most findings of one answer; what is beyond is counted in one more.
 pub const MAX_FINDINGS: usize = 100;
 
+/// About what the numbers and names of a message or a section take.
+const SMALL_FIELDS: usize = 40;
+
 /// An answer to be written.
 pub struct Answer<'a> {
     /// The prompt.
@@ -127,9 +130,8 @@ impl Fields for Sent<'_> {
     fn write(&self, sink: &mut Sink) {
         let Message { role, name, content, ephemeral, digest, spoken, .. } = self.message;
         let not_modified = self.shape.holds(digest);
-        let referenced = self.shape.reference_conversation && spoken.is_some_and(|spoken| spoken.unchanged);
         sink.number(1, number(proto::Role::from(*role)));
-        if !not_modified && !referenced {
+        if self.has_content() {
             sink.text(2, content);
         }
         sink.text(3, name);
@@ -148,9 +150,17 @@ impl Fields for Sent<'_> {
         }
     }
 
-    /// The content and, besides small fields, the digest.
     fn size_hint(&self) -> usize {
-        self.message.content.len() + 2 * Digest::HEX_DIGITS
+        let content = if self.has_content() { self.message.content.len() } else { 0 };
+        content + Digest::HEX_DIGITS + SMALL_FIELDS
+    }
+}
+
+impl Sent<'_> {
+    fn has_content(&self) -> bool {
+        let Message { digest, spoken, .. } = self.message;
+        let referenced = self.shape.reference_conversation && spoken.is_some_and(|spoken| spoken.unchanged);
+        !self.shape.holds(digest) && !referenced
     }
 }
 
@@ -178,6 +188,11 @@ impl Fields for Section<'_> {
         sink.message(8, &self.original);
         sink.message(9, &self.included);
         sink.number(10, number(proto::Stability::from(self.stability)));
+    }
+
+    fn size_hint(&self) -> usize {
+        let source = self.source.as_ref().map_or(0, |source| source.path.len() + source.sha256.len());
+        self.id.len() + self.reason.len() + source + SMALL_FIELDS
     }
 }
 

@@ -6,6 +6,9 @@ use prost::encoding::{WireType, encode_varint, encoded_len_varint};
 use super::Encoded;
 use crate::prompt::Digest;
 
+/// The most bytes that a length takes.
+const MAX_VARINT_BYTES: usize = 10;
+
 /// Something with fields to write.
 pub(super) trait Fields {
     /// Writes them in field order.
@@ -68,13 +71,13 @@ impl Sink {
         self.0.own.resize(start, 0);
         value.write(self);
         let length = (self.0.own.len() - start) as u64;
-        if length < 0x80 && room == 1 {
-            self.0.own[start - 1] = length.to_le_bytes()[0];
-            return;
+        let (mut prefix, width) = ([0; MAX_VARINT_BYTES], encoded_len_varint(length));
+        encode_varint(length, &mut prefix.as_mut_slice());
+        if width == room {
+            self.0.own[start - room..start].copy_from_slice(&prefix[..width]);
+        } else {
+            self.0.own.splice(start - room..start, prefix[..width].iter().copied());
         }
-        let mut prefix = Vec::with_capacity(10);
-        encode_varint(length, &mut prefix);
-        self.0.own.splice(start - room..start, prefix);
     }
 
     fn bytes(&mut self, tag: u32, value: &[u8]) {

@@ -265,10 +265,9 @@ fn written(
     let time = spoken.time.map(|time| scope.local(time)).unwrap_or_default();
     let own =
         [("content", Local::Text(&spoken.content)), ("speaker", Local::Text(speaker)), ("time", Local::Text(&time))];
-    let mut text = String::new();
     let names = Locals { own: &own, outer: scope };
-    match scope.profile.templates.render(template, &names, &mut text) {
-        Ok(()) => Some(text),
+    match scope.profile.templates.render(template, &names) {
+        Ok(text) => Some(text),
         Err(error) => {
             let field = format!("turn.conversation.messages[{index}]");
             findings.push(Finding::new(

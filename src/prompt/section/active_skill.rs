@@ -18,8 +18,8 @@ const INPUT: &str = "active_skill";
 
 /// Refuses a turn whose input names a skill that it may not see.
 pub fn check(scope: &TurnScope<'_>) -> Result<(), TurnError> {
-    let asks = |spec: &SectionSpec| matches!(spec.body, Body::ActiveSkill(_));
-    if scope.profile.sections().any(|(_, spec)| asks(spec)) { find(scope).map(drop) } else { Ok(()) }
+    let asks = |(_, spec): (&_, &SectionSpec)| matches!(spec.body, Body::ActiveSkill(_));
+    if scope.input(INPUT).is_some() && scope.profile.sections().any(asks) { find(scope).map(drop) } else { Ok(()) }
 }
 
 /// Renders the template over the active skill; without one there is nothing.
@@ -35,11 +35,10 @@ pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<
         ("files", files.into_iter().collect()),
     ]);
     let own = [("skill", Local::Value(value))];
-    let mut text = String::new();
-    if let Err(error) = scope.profile.templates.render(template, &Locals { own: &own, outer: scope }, &mut text) {
-        return failed(spec, scope, &error);
-    }
-    let mut rendered = included(spec, text);
+    let mut rendered = match scope.profile.templates.render(template, &Locals { own: &own, outer: scope }) {
+        Ok(text) => included(spec, text),
+        Err(error) => return failed(spec, scope, &error),
+    };
     let source = Source { path: format!("{}/{SKILL_FILE}", skill.folder).into(), sha256: skill.sha256.clone() };
     rendered.pieces = rendered.pieces.into_iter().map(|piece| piece.made_from(source.clone())).collect();
     rendered.findings.extend(skill.findings.iter().cloned());

@@ -59,11 +59,10 @@ pub fn render<'a>(
     let head = if rendered.pieces.iter().all(|piece| piece.text().is_empty()) {
         Piece::omitted(&*spec.id, spec.stability, "No context file has text to show.")
     } else {
-        let mut text = String::new();
-        if let Err(error) = scope.profile.templates.render(heading, scope, &mut text) {
-            return failed(spec, scope, &error);
+        match scope.profile.templates.render(heading, scope) {
+            Ok(text) => Piece::included(&*spec.id, spec.stability, text),
+            Err(error) => return failed(spec, scope, &error),
         }
-        Piece::included(&*spec.id, spec.stability, text)
     };
     rendered.pieces.insert(0, head);
     rendered
@@ -92,8 +91,7 @@ fn file<'a>(
     };
     let path = inline(&document.path, usize::MAX).text;
     let own = [("path", Local::Text(&path)), ("purpose", Local::Text(purpose)), ("text", Local::Text(contents))];
-    let mut text = String::new();
-    scope.profile.templates.render(entry, &Locals { own: &own, outer: scope }, &mut text)?;
+    let text = scope.profile.templates.render(entry, &Locals { own: &own, outer: scope })?;
     let mut piece = Piece::included(id, spec.stability, text).made_from(source(document));
     piece.report.original = original(document);
     piece.report.included = piece.report.original;

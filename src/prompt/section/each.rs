@@ -34,13 +34,9 @@ fn fill<'a>(
     entries: &[String],
     budgets: &mut Budgets,
 ) -> Result<Rendered<'a>, String> {
-    let mut header = String::new();
-    let mut footer = String::new();
-    for (template, out) in [(&each.header, &mut header), (&each.footer, &mut footer)] {
-        if let Some(template) = template {
-            scope.profile.templates.render(template, scope, out)?;
-        }
-    }
+    let templates = &scope.profile.templates;
+    let (header, footer) =
+        (templates.render_any(each.header.as_ref(), scope)?, templates.render_any(each.footer.as_ref(), scope)?);
     let whole = || join(&header, entries, &each.between, &footer);
     let Some(budget) = each.budget else {
         let mut piece = Piece::included(&*spec.id, spec.stability, whole());
@@ -102,7 +98,9 @@ fn exceeded(spec: &SectionSpec, each: &Each, scope: &TurnScope<'_>, reason: &str
 }
 
 fn join(header: &str, entries: &[String], between: &str, footer: &str) -> String {
-    let mut text = String::from(header);
+    let length = entries.iter().map(|entry| entry.len() + between.len()).sum::<usize>();
+    let mut text = String::with_capacity(header.len() + length + footer.len());
+    text.push_str(header);
     for (index, entry) in entries.iter().enumerate() {
         if index > 0 {
             text.push_str(between);
@@ -116,10 +114,7 @@ fn join(header: &str, entries: &[String], between: &str, footer: &str) -> String
 /// Every entry's text.
 fn entries(each: &Each, scope: &TurnScope<'_>) -> Result<Vec<String>, String> {
     let templates = &scope.profile.templates;
-    let render = |names: &dyn Scope| {
-        let mut text = String::new();
-        templates.render(&each.entry, names, &mut text).map(|()| text)
-    };
+    let render = |names: &dyn Scope| templates.render(&each.entry, names);
     // Snippets can be many and large: they are borrowed, not copied into values.
     if each.list.as_name() == Some("knowledge") {
         let entry = |Snippet { content, source, title }: &Snippet| {

@@ -35,11 +35,10 @@ pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<
     }
     let text = block.write(&skills);
     let own = [("available_skills", Local::Text(&text))];
-    let mut out = String::new();
-    if let Err(error) = scope.profile.templates.render(template, &Locals { own: &own, outer: scope }, &mut out) {
-        return failed(spec, scope, &error);
-    }
-    let mut rendered = included(spec, out);
+    let mut rendered = match scope.profile.templates.render(template, &Locals { own: &own, outer: scope }) {
+        Ok(text) => included(spec, text),
+        Err(error) => return failed(spec, scope, &error),
+    };
     if let Some(loss) = block.loss(&skills) {
         let whole = Block { shown: skills.len(), description: usize::MAX }.write(&skills);
         if let Some(piece) = rendered.pieces.pop() {

@@ -31,11 +31,8 @@ fn pieces<'a>(
     trimmed: u64,
     scope: &TurnScope<'a>,
 ) -> Result<Rendered<'a>, String> {
-    let text_of = |template: &Option<Template>| {
-        let mut text = String::new();
-        template.as_ref().map_or(Ok(()), |t| scope.profile.templates.render(t, scope, &mut text)).map(|()| text)
-    };
-    let mut head = Piece::included(&*spec.id, spec.stability, text_of(&tree.header)?);
+    let templates = &scope.profile.templates;
+    let mut head = Piece::included(&*spec.id, spec.stability, templates.render_any(tree.header.as_ref(), scope)?);
     if selection.uncovered > 0 {
         let reason = format!("{} of the {trimmed} messages before are in none of the summaries.", selection.uncovered);
         head.report.reason = reason.into();
@@ -49,7 +46,7 @@ fn pieces<'a>(
         pieces.push(piece);
     }
     if let Some(last) = pieces.last_mut() {
-        last.append(&text_of(&tree.footer)?);
+        last.append(&templates.render_any(tree.footer.as_ref(), scope)?);
     }
     for segment in &selection.shadowed {
         let reason = "Its messages lie within those of another summary that has no place for it below.";
@@ -76,7 +73,5 @@ fn entry(template: &Template, segment: &Segment, scope: &TurnScope<'_>) -> Resul
         ("last", Local::Text(&last)),
         ("summary", Local::Text(&segment.summary)),
     ];
-    let mut text = String::new();
-    scope.profile.templates.render(template, &Locals { own: &own, outer: scope }, &mut text)?;
-    Ok(text)
+    scope.profile.templates.render(template, &Locals { own: &own, outer: scope })
 }

@@ -23,9 +23,8 @@ pub fn render<'a>(
     scope: &TurnScope<'a>,
     names: &dyn Scope,
 ) -> Rendered<'a> {
-    let mut text = String::new();
-    match scope.profile.templates.render(template, names, &mut text) {
-        Ok(()) => included(spec, text),
+    match scope.profile.templates.render(template, names) {
+        Ok(text) => included(spec, text),
         Err(error) => failed(spec, scope, &error),
     }
 }

@@ -30,6 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     build()
         .out_dir(servers)
         .build_client(false)
+        .codec_path("crate::grpc::codec::Prost")
         .extern_path(".promptd.v1.AssemblePromptResponse", "crate::grpc::Encoded")
         .extern_path(".promptd.v1", "crate::proto")
         .compile_fds(contract)?;

@@ -5,6 +5,7 @@ mod ask;
 mod auth;
 mod backend;
 mod call;
+mod codec;
 mod encoded;
 mod error;
 mod findings;

@@ -1,7 +1,7 @@
 //! What answers the calls that were let in: one generated server for each service.
 //!
 //! A router would look the path up a second time and box each answer once more, so the service is picked by the
-//! [`Method`] that the call is known by already.
+//! [`Method`](super::method::Method) that the call is known by already.
 
 use std::{convert::Infallible, future::ready, sync::Arc};
 

@@ -30,12 +30,13 @@ const EXPOSED: [HeaderName; 4] = [
 #[derive(Clone)]
 pub(super) struct ForBrowsers<S> {
     plain: S,
-    web: Option<Cors<GrpcWebService<S>>>,
+    /// Boxed, since all of this is cloned for every request.
+    web: Option<Box<Cors<GrpcWebService<S>>>>,
 }
 
 impl<S: Clone> ForBrowsers<S> {
     pub(super) fn new(plain: S, web: Option<&Web>) -> Self {
-        let web = web.map(|web| cors(web).layer(GrpcWebLayer::new().layer(plain.clone())));
+        let web = web.map(|web| Box::new(cors(web).layer(GrpcWebLayer::new().layer(plain.clone()))));
         Self { plain, web }
     }
 }

@@ -11,7 +11,11 @@ use http::HeaderMap;
 use http_body::{Body as HttpBody, Frame};
 use tonic::{Code, Status, body::Body};
 
-use super::{caught, detailed, record::Record};
+use super::{
+    panics::{Panicked, caught},
+    record::Record,
+    status::detailed,
+};
 use crate::grpc::{error::Error, live::Place};
 
 type End = Pin<Box<dyn Future<Output = Error> + Send>>;
@@ -70,7 +74,7 @@ impl HttpBody for Guarded {
                 this.close(Code::Cancelled);
                 return Poll::Ready(ended);
             }
-            Poll::Ready(Err(super::Panicked)) => {
+            Poll::Ready(Err(Panicked)) => {
                 if let Some((record, _)) = &this.open {
                     record.panicked();
                 }

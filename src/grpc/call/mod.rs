@@ -7,15 +7,17 @@
 
 mod body;
 mod deadline;
+mod panics;
 mod record;
+mod status;
 mod trace;
 
+pub(super) use status::respond;
+
 use std::{
-    any::Any,
     convert::Infallible,
-    future::{Future, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::{Pin, pin},
+    future::Future,
+    pin::Pin,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -25,7 +27,13 @@ use http::{Request, Response};
 use tokio::time::Instant;
 use tonic::{Code, Status, body::Body};
 
-use self::{body::Guarded, record::Record, trace::RequestId};
+use self::{
+    body::Guarded,
+    panics::{Panicked, catch},
+    record::Record,
+    status::detailed,
+    trace::RequestId,
+};
 use super::{
     Access, Lifecycle, Live, Observer, Options, Phase,
     auth::Caller,
@@ -102,9 +110,32 @@ impl Shared {
         let (caller, place) = self.admit(method, request.headers())?;
         let longest = (method.kind == Kind::Unary).then(|| self.live.max_call_time());
         let deadline = deadline::of(request.headers(), longest).map(|timeout| record.begun + timeout);
-        record.caller = caller.clone();
-        request.extensions_mut().insert(caller);
+        // A call without one is nobody's, as every call is where there are no tokens.
+        if caller.name().is_some() {
+            record.caller = caller.clone();
+            request.extensions_mut().insert(caller);
+        }
         Ok(Running { work: (self.serve)(method.service, request), deadline, place })
+    }
+
+    /// What becomes of a service's answer: an error gets its details, a stream is watched to its end.
+    fn close(
+        self: Arc<Self>,
+        method: Method,
+        response: Response<Body>,
+        running: Running,
+        record: Record,
+    ) -> Response<Body> {
+        let limit = self.max_message_bytes;
+        if let Some(status) = Status::from_header_map(response.headers()).filter(|status| status.code() != Code::Ok) {
+            return refuse_with(detailed(status, limit), record);
+        }
+        if method.kind == Kind::Unary {
+            record.end(Code::Ok);
+            return response;
+        }
+        let end = self.end_of_stream(record.caller.clone(), running.deadline);
+        response.map(|body| Body::new(Guarded::new(body, limit, Box::pin(end), record, running.place)))
     }
 
     /// Why an open stream must end, once it must.
@@ -145,8 +176,12 @@ impl tower::Service<Request<Body>> for Calls {
         let observer = Arc::clone(&shared.observer);
         let mut record = Record::begin(observer, method.name, id.clone(), request.headers());
         Box::pin(async move {
-            let mut response = match shared.begin(method, request, &mut record) {
-                Ok(running) => running.answer(shared, method, record).await,
+            let outcome = match shared.begin(method, request, &mut record) {
+                Ok(mut running) => running.answer(&record).await.map(|response| (response, running)),
+                Err(error) => Err(error),
+            };
+            let mut response = match outcome {
+                Ok((response, running)) => shared.close(method, response, running, record),
                 Err(error) => refuse(error, record),
             };
             response.headers_mut().insert(trace::REQUEST_ID, id.into_header());
@@ -164,31 +199,20 @@ struct Running {
 
 impl Running {
     /// Waits for its answer, within its deadline.
-    async fn answer(self, shared: Arc<Shared>, method: Method, record: Record) -> Response<Body> {
-        let Self { work, deadline, place } = self;
-        let work = catch(work);
-        let outcome = match deadline {
+    async fn answer(&mut self, record: &Record) -> Result<Response<Body>, Error> {
+        let work = catch(&mut self.work);
+        let outcome = match self.deadline {
             Some(at) => tokio::time::timeout_at(at, work).await.ok(),
             None => Some(work.await),
         };
-        let response = match outcome {
-            Some(Ok(Ok(response))) => response,
+        match outcome {
+            Some(Ok(Ok(response))) => Ok(response),
             Some(Err(Panicked)) => {
                 record.panicked();
-                return refuse(Error::Internal, record);
+                Err(Error::Internal)
             }
-            None => return refuse(Error::DeadlineExceeded, record),
-        };
-        let limit = shared.max_message_bytes;
-        if let Some(status) = Status::from_header_map(response.headers()).filter(|status| status.code() != Code::Ok) {
-            return refuse_with(detailed(status, limit), record);
+            None => Err(Error::DeadlineExceeded),
         }
-        if method.kind == Kind::Unary {
-            record.end(Code::Ok);
-            return response;
-        }
-        let end = shared.end_of_stream(record.caller.clone(), deadline);
-        response.map(|body| Body::new(Guarded::new(body, limit, Box::pin(end), record, place)))
     }
 }
 
@@ -199,56 +223,6 @@ fn refuse(error: Error, record: Record) -> Response<Body> {
 fn refuse_with(status: Status, record: Record) -> Response<Body> {
     record.end(status.code());
     respond(status)
-}
-
-/// The answer that tells a status and nothing else.
-pub(super) fn respond(status: Status) -> Response<Body> {
-    let (parts, ()) = status.into_http::<()>().into_parts();
-    Response::from_parts(parts, Body::empty())
-}
-
-/// What tonic says where a request ends without a message.
-const NO_MESSAGE: &str = "Missing request message.";
-
-/// An error of tonic's own, which has no details and is not always the right one, as one of this server.
-fn detailed(status: Status, max_message_bytes: usize) -> Status {
-    if !status.details().is_empty() {
-        return status;
-    }
-    let message = status.message();
-    let error = match status.code() {
-        // The one that tonic gives for a message over the limit; gRPC has RESOURCE_EXHAUSTED for it.
-        Code::OutOfRange | Code::ResourceExhausted => Error::MessageTooLarge { limit: max_message_bytes },
-        Code::Internal if message == NO_MESSAGE => Error::Incomplete,
-        // tonic's for a message that cannot be decoded; nothing of this server's own comes without details.
-        Code::Internal => Error::Unreadable,
-        code => Error::Foreign(code, message.to_owned()),
-    };
-    error.into()
-}
-
-/// A call panicked.
-struct Panicked;
-
-/// Runs a call to its end; a panic in it ends nothing else.
-async fn catch<F: Future>(call: F) -> Result<F::Output, Panicked> {
-    let mut call = pin!(call);
-    poll_fn(|cx| caught(|| call.as_mut().poll(cx))).await
-}
-
-fn caught<T>(poll: impl FnOnce() -> Poll<T>) -> Poll<Result<T, Panicked>> {
-    match catch_unwind(AssertUnwindSafe(poll)) {
-        Ok(poll) => poll.map(Ok),
-        Err(payload) => {
-            forget(payload);
-            Poll::Ready(Err(Panicked))
-        }
-    }
-}
-
-/// Drops a panic's payload; should that panic too, the call is over anyway.
-fn forget(payload: Box<dyn Any + Send>) {
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
 }
 
 #[cfg(test)]

@@ -17,10 +17,10 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::server::Connected;
 
 use super::{
     Observer, Tls,
+    gather::Gather,
     live::{Place, Places},
 };
 
@@ -48,13 +48,6 @@ struct Greeting {
     timeout: Pin<Box<Sleep>>,
 }
 
-impl Connection {
-    fn new(io: Io, place: Place) -> Self {
-        let timeout = Box::pin(tokio::time::sleep(GREETING_TIMEOUT));
-        Self { io, greeting: Some(Greeting { bytes: GREETING_BYTES, timeout }), _place: place }
-    }
-}
-
 enum Io {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
@@ -66,7 +59,7 @@ pub(super) fn connections(
     tls: Option<Arc<Tls>>,
     places: Arc<Places>,
     observer: Arc<dyn Observer>,
-) -> ReceiverStream<io::Result<Connection>> {
+) -> ReceiverStream<io::Result<Gather<Connection>>> {
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(accept(listener, tls, places, observer, sender));
     ReceiverStream::new(receiver)
@@ -77,7 +70,7 @@ async fn accept(
     tls: Option<Arc<Tls>>,
     places: Arc<Places>,
     observer: Arc<dyn Observer>,
-    sender: mpsc::Sender<io::Result<Connection>>,
+    sender: mpsc::Sender<io::Result<Gather<Connection>>>,
 ) {
     loop {
         let accepted = tokio::select! {
@@ -99,10 +92,15 @@ async fn accept(
         // Not fatal: the connection works without it, only slower.
         let _ = stream.set_nodelay(true);
         match &tls {
-            None => _ = sender.send(Ok(Connection::new(Io::Plain(stream), place))).await,
+            None => _ = sender.send(Ok(connection(Io::Plain(stream), place))).await,
             Some(tls) => _ = tokio::spawn(handshake(stream, tls.acceptor(), place, sender.clone())),
         }
     }
+}
+
+fn connection(io: Io, place: Place) -> Gather<Connection> {
+    let timeout = Box::pin(tokio::time::sleep(GREETING_TIMEOUT));
+    Gather::new(Connection { io, greeting: Some(Greeting { bytes: GREETING_BYTES, timeout }), _place: place })
 }
 
 /// On its own, so that a slow client delays nobody else.
@@ -110,19 +108,13 @@ async fn handshake(
     stream: TcpStream,
     acceptor: tokio_rustls::TlsAcceptor,
     place: Place,
-    sender: mpsc::Sender<io::Result<Connection>>,
+    sender: mpsc::Sender<io::Result<Gather<Connection>>>,
 ) {
     match tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => _ = sender.send(Ok(Connection::new(Io::Tls(Box::new(stream)), place))).await,
+        Ok(Ok(stream)) => _ = sender.send(Ok(connection(Io::Tls(Box::new(stream)), place))).await,
         Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
         Err(_) => tracing::debug!("a TLS handshake took too long"),
     }
-}
-
-impl Connected for Connection {
-    type ConnectInfo = ();
-
-    fn connect_info(&self) {}
 }
 
 impl AsyncRead for Connection {

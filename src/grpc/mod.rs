@@ -9,6 +9,7 @@ mod codec;
 mod encoded;
 mod error;
 mod findings;
+mod gather;
 mod health;
 mod lifecycle;
 mod listen;

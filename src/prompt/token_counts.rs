@@ -1,6 +1,6 @@
 //! Token counts of a prompt, for callers that ask for them.
 //!
-//! Counting costs a hundred times what assembling does, so what a revision shares is counted once. A message's count
+//! Counting costs many times what assembling does, so what a revision shares is counted once. A message's count
 //! is exact all the same: it is the sum over its sections, each with the separator after it. In these encodings
 //! nothing but white space or a slash joins a line's end into one token, so that a text may be counted in parts that
 //! begin there. Where a separator ends no line, the message is counted whole.
@@ -24,7 +24,7 @@ pub fn count_tokens(prompt: &mut Prompt<'_>, snapshot: &Snapshot, profile: &Prof
     for (index, message) in (0_u32..).zip(&mut prompt.messages) {
         let placed = prompt.sections.iter().enumerate().filter_map(|(at, section)| {
             let (message, range) = section.place.as_ref()?;
-            (*message == index).then(|| (at, section.shared, range.start as usize..range.end as usize))
+            (*message == index).then_some((at, section.shared, range.start as usize..range.end as usize))
         });
         let count = counter.message(message, &placed.collect::<Vec<_>>(), &mut counts);
         message.size.tokens = Some(count);

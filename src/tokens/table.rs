@@ -1,0 +1,132 @@
+//! The tokens of an encoding, and how many of them a piece has.
+
+use std::{cmp::Reverse, collections::BinaryHeap, fmt::Debug, iter};
+
+use rustc_hash::FxHashMap;
+use tiktoken_rs::{CoreBPE, Rank};
+
+/// How many bytes of a piece are joined at once, so that a run of megabytes takes little memory and linear time.
+const WINDOW: usize = 4 << 10;
+
+/// The tokens by their bytes. A token's rank says how early it is made: the lowest first.
+pub(super) struct Table(FxHashMap<Box<[u8]>, Rank>);
+
+impl Table {
+    /// The tokens of a published encoding but for its special ones, whose ranks follow after a gap.
+    #[expect(clippy::expect_used, reason = "the published tables are compiled in")]
+    pub(super) fn load<E: Debug>(published: fn() -> Result<CoreBPE, E>) -> Self {
+        let published = published().expect("a table that is compiled in can be read");
+        let bytes = |rank| published.decode_bytes(&[rank]).ok();
+        Self((0..).map_while(|rank| Some((bytes(rank)?.into_boxed_slice(), rank))).collect())
+    }
+
+    /// How many tokens a piece has.
+    pub(super) fn count(&self, piece: &[u8]) -> usize {
+        if self.0.contains_key(piece) { 1 } else { self.count_windows(piece, WINDOW) }
+    }
+
+    /// Joins the piece window by window. Of each but the last, the last eighth of its tokens is left to the next.
+    ///
+    /// Tokens are those of the whole piece where each two neighbours are what their own bytes are joined to, so it is
+    /// enough to look at the two at a seam. Where they are not, the windows were too short.
+    fn count_windows(&self, piece: &[u8], window: usize) -> usize {
+        let (mut tokens, mut at, mut last) = (0, 0, 0);
+        loop {
+            let rest = &piece[at..];
+            let joined = self.join(&rest[..window.min(rest.len())]);
+            let first = joined.ends().next().unwrap_or(0);
+            if last > 0 && !self.join(&piece[at - last..at + first]).ends().eq([last, last + first]) {
+                return self.count_windows(piece, window * 2);
+            }
+            let count = joined.ends().count();
+            if window >= rest.len() {
+                return tokens + count;
+            }
+            let kept = count - count / 8;
+            let (start, end) = joined.ends().take(kept).fold((0, 0), |(_, start), end| (start, end));
+            (tokens, at, last) = (tokens + kept, at + end, end - start);
+        }
+    }
+
+    /// The tokens of these bytes: of all neighbours that make a token, those that make the one of lowest rank are
+    /// joined, the first of them first, until none are left.
+    fn join(&self, bytes: &[u8]) -> Joined {
+        let rank = |start: usize, end: usize| self.0.get(&bytes[start..end]).copied();
+        let token = |at: usize| Token {
+            before: at.saturating_sub(1),
+            end: at + 1,
+            rank: if at + 2 <= bytes.len() { rank(at, at + 2) } else { None },
+        };
+        let mut tokens: Vec<_> = (0..bytes.len()).map(token).collect();
+        let pairs = tokens.iter().enumerate().filter_map(|(at, token)| token.rank.map(|rank| Reverse((rank, at))));
+        let mut pairs: BinaryHeap<_> = pairs.collect();
+        while let Some(Reverse((lowest, at))) = pairs.pop() {
+            if tokens[at].rank != Some(lowest) {
+                continue;
+            }
+            let middle = tokens[at].end;
+            let end = tokens[middle].end;
+            tokens[at].end = end;
+            tokens[middle].rank = None;
+            let mut pair = |tokens: &mut [Token], at: usize, end: usize| {
+                tokens[at].rank = rank(at, end);
+                pairs.extend(tokens[at].rank.map(|rank| Reverse((rank, at))));
+            };
+            if end < bytes.len() {
+                tokens[end].before = at;
+                let after = tokens[end].end;
+                pair(&mut tokens, at, after);
+            } else {
+                tokens[at].rank = None;
+            }
+            if at > 0 {
+                let before = tokens[at].before;
+                pair(&mut tokens, before, end);
+            }
+        }
+        Joined(tokens)
+    }
+}
+
+/// A token, at the place where it begins.
+#[derive(Debug, Clone, Copy)]
+struct Token {
+    /// Where the one before it begins.
+    before: usize,
+    /// Where it ends.
+    end: usize,
+    /// The rank of what it makes with the one after it; `None`: nothing.
+    rank: Option<Rank>,
+}
+
+/// Tokens by the place where they begin; places between are of no account.
+struct Joined(Vec<Token>);
+
+impl Joined {
+    /// Where each ends, in order.
+    fn ends(&self) -> impl Iterator<Item = usize> {
+        let end = |at: usize| self.0.get(at).map(|token| token.end);
+        iter::successors(end(0), move |&at| end(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::tokens::Encoding;
+
+    proptest! {
+        #[test]
+        fn windows_of_any_size_count_as_one(
+            pieces in prop::collection::vec(("[a-c]{1,4}|[界é]{1,3}|[ \n]{1,4}|[a-zA-Z]{1,9}|[!-/]{1,3}", 1_usize..40), 1..6),
+            size in 1_usize..40,
+        ) {
+            let piece: String = pieces.iter().map(|(text, times)| text.repeat(*times)).collect();
+            for encoding in Encoding::ALL {
+                let table = &encoding.tokenizer().table;
+                prop_assert_eq!(table.count_windows(piece.as_bytes(), size), table.join(piece.as_bytes()).ends().count());
+            }
+        }
+    }
+}

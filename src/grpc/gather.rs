@@ -223,7 +223,7 @@ mod tests {
         fn write(&mut self, text: &[u8]) -> bool {
             let parts = [io::IoSlice::new(&text[..text.len() / 2]), io::IoSlice::new(&text[text.len() / 2..])];
             let written = self.poll(|gather, cx| gather.poll_write_vectored(cx, &parts));
-            assert!(matches!(self.poll(|gather, cx| gather.poll_flush(cx)), Poll::Ready(Ok(()))));
+            assert!(matches!(self.poll(AsyncWrite::poll_flush), Poll::Ready(Ok(()))));
             matches!(written, Poll::Ready(Ok(bytes)) if bytes == text.len())
         }
 
@@ -257,22 +257,23 @@ mod tests {
             assert!(rig.write(&frame));
             assert!(rig.gather.held.len() <= BATCH_BYTES);
         }
-        assert!(!rig.write(&[7; BATCH_BYTES + 1]), "a part of it is taken");
+        assert!(!rig.write(&vec![7; BATCH_BYTES + 1]), "a part of it is taken");
         assert!(rig.read().is_pending());
         assert_eq!(rig.got().concat(), vec![7; 8 * frame.len() + BATCH_BYTES]);
     }
 
     #[test]
     fn a_slow_peer_gets_everything_in_order() {
+        let large = vec![b'x'; BATCH_BYTES];
         let mut rig = Rig::new(GREETING, 3);
         assert!(rig.write(b"abcde"));
         assert!(rig.read().is_pending());
         assert!(rig.write(b"fg"));
-        assert!(!rig.write(&[b'x'; BATCH_BYTES]), "it has to wait");
+        assert!(!rig.write(&large), "it has to wait");
         rig.gather.io.takes = 2;
         assert!(rig.read().is_pending());
         rig.gather.io.takes = 9;
-        assert!(rig.write(&[b'x'; BATCH_BYTES]));
+        assert!(rig.write(&large));
         assert_eq!(rig.got().concat(), b"abcdefg");
         let woken = rig.woken();
         assert!(rig.write(b"") && rig.woken() == woken, "it is due and the task is woken already");
@@ -285,7 +286,7 @@ mod tests {
     fn the_rest_goes_out_before_the_end() {
         let mut rig = Rig::new(GREETING, usize::MAX);
         assert!(rig.write(b"bye"));
-        assert!(matches!(rig.poll(|gather, cx| gather.poll_shutdown(cx)), Poll::Ready(Ok(()))));
+        assert!(matches!(rig.poll(AsyncWrite::poll_shutdown), Poll::Ready(Ok(()))));
         assert!(rig.gather.io.closed);
         assert_eq!(rig.got(), [b"bye"]);
     }

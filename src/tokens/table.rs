@@ -8,6 +8,9 @@ use tiktoken_rs::{CoreBPE, Rank};
 /// How many bytes of a piece are joined at once, so that a run of megabytes takes little memory and linear time.
 const WINDOW: usize = 4 << 10;
 
+/// Up to this length, looking through all tokens for the lowest rank takes less than a heap of them.
+const SCANNED: usize = 64;
+
 /// The tokens by their bytes. A token's rank says how early it is made: the lowest first.
 pub(super) struct Table(FxHashMap<Box<[u8]>, Rank>);
 
@@ -58,35 +61,44 @@ impl Table {
             rank: if at + 2 <= bytes.len() { rank(at, at + 2) } else { None },
         };
         let mut tokens: Vec<_> = (0..bytes.len()).map(token).collect();
-        let pairs = tokens.iter().enumerate().filter_map(|(at, token)| token.rank.map(|rank| Reverse((rank, at))));
-        let mut pairs: BinaryHeap<_> = pairs.collect();
-        while let Some(Reverse((lowest, at))) = pairs.pop() {
-            if tokens[at].rank != Some(lowest) {
-                continue;
+        let pair = |(at, token): (usize, &Token)| token.rank.map(|rank| Reverse((rank, at)));
+        if bytes.len() <= SCANNED {
+            while let Some(Reverse((_, at))) = tokens.iter().enumerate().filter_map(pair).max() {
+                merge(&mut tokens, at, rank);
             }
-            let middle = tokens[at].end;
-            let end = tokens[middle].end;
-            tokens[at].end = end;
-            tokens[middle].rank = None;
-            let mut pair = |tokens: &mut [Token], at: usize, end: usize| {
-                tokens[at].rank = rank(at, end);
-                pairs.extend(tokens[at].rank.map(|rank| Reverse((rank, at))));
-            };
-            if end < bytes.len() {
-                tokens[end].before = at;
-                let after = tokens[end].end;
-                pair(&mut tokens, at, after);
-            } else {
-                tokens[at].rank = None;
-            }
-            if at > 0 {
-                let before = tokens[at].before;
-                pair(&mut tokens, before, end);
+        } else {
+            let mut pairs: BinaryHeap<_> = tokens.iter().enumerate().filter_map(pair).collect();
+            while let Some(Reverse((lowest, at))) = pairs.pop() {
+                if tokens[at].rank == Some(lowest) {
+                    pairs.extend(merge(&mut tokens, at, rank).into_iter().flatten());
+                }
             }
         }
         Joined(tokens)
     }
 }
+
+/// Joins the token at a place with the one after it; the pairs that the joined one makes with its neighbours.
+fn merge(tokens: &mut [Token], at: usize, rank: impl Fn(usize, usize) -> Option<Rank>) -> [Option<Pair>; 2] {
+    let middle = tokens[at].end;
+    let end = tokens[middle].end;
+    tokens[middle].rank = None;
+    tokens[at].end = end;
+    tokens[at].rank = None;
+    if let Some(after) = tokens.get_mut(end) {
+        after.before = at;
+        tokens[at].rank = rank(at, tokens[end].end);
+    }
+    let before = tokens[at].before;
+    if at > 0 {
+        tokens[before].rank = rank(before, end);
+    }
+    let pair = |at: usize| tokens[at].rank.map(|rank| Reverse((rank, at)));
+    [pair(at), if at > 0 { pair(before) } else { None }]
+}
+
+/// The rank of what two neighbours make, and where the first of them begins.
+type Pair = Reverse<(Rank, usize)>;
 
 /// A token, at the place where it begins.
 #[derive(Debug, Clone, Copy)]

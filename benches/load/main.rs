@@ -89,6 +89,10 @@ async fn compare(args: &Args) -> Vec<Comparison> {
         let whole = requests::rotating(&ours.address, Mode::Plain).await;
         let prebuilt = requests::answer(&ours.address, if mode == Mode::Held { &whole[0] } else { &requests[0] }).await;
         let bare = Served::bare(&prebuilt, folder.path());
+        let own_texts = match mode {
+            Mode::Tokens => Some(requests::own_texts(&ours.address, &requests).await),
+            Mode::Plain | Mode::Held => None,
+        };
         for shape in Shape::ALL {
             bar.set_message(format!("{} {shape}", mode.as_str()));
             let (calls, rounds) = plan(shape, args.short);
@@ -106,7 +110,7 @@ async fn compare(args: &Args) -> Vec<Comparison> {
                     rounds_of[index].push(run.with_cpu(servers[index].cpu().saturating_sub(before)));
                 }
             }
-            comparisons.push(Comparison::new(mode, shape, &rounds_of));
+            comparisons.push(Comparison::new(mode, shape, &rounds_of, own_texts));
             bar.inc(1);
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     drive::{Run, Shape},
     machine,
-    requests::Mode,
+    requests::{Mode, OwnTexts},
 };
 
 const JSON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.json");
@@ -28,6 +28,8 @@ pub struct Comparison {
     bare: Figures,
     cpu_ratio: f64,
     p50_ratio: f64,
+    /// Set where tokens are counted.
+    own_texts: Option<OwnTexts>,
 }
 
 /// Microseconds, but for calls a second.
@@ -47,7 +49,7 @@ pub struct Record {
 }
 
 impl Comparison {
-    pub fn new(mode: Mode, shape: Shape, rounds: &[Vec<Run>; 2]) -> Self {
+    pub fn new(mode: Mode, shape: Shape, rounds: &[Vec<Run>; 2], own_texts: Option<OwnTexts>) -> Self {
         let figures = |runs: &[Run]| Figures {
             cpu: median(runs, Run::cpu_per_call),
             per_second: median(runs, Run::per_second),
@@ -65,6 +67,7 @@ impl Comparison {
             bare: figures(&rounds[1]),
             cpu_ratio: ratio(Run::cpu_per_call),
             p50_ratio: ratio(|run| run.quantile(0.5)),
+            own_texts,
         }
     }
 }
@@ -89,7 +92,7 @@ impl Record {
             "| mode | shape | CPU µs/call | bare | ratio | calls/s | bare | p50 µs | bare | ratio | p99 µs | bare |\n\
              |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
         );
-        for Comparison { mode, shape, promptd, bare, cpu_ratio, p50_ratio } in &self.comparisons {
+        for Comparison { mode, shape, promptd, bare, cpu_ratio, p50_ratio, .. } in &self.comparisons {
             let _ = writeln!(
                 table,
                 "| {mode} | {shape} | {:.1} | {:.1} | **{cpu_ratio:.2}** | {:.0} | {:.0} | {:.0} | {:.0} | {p50_ratio:.2} | {:.0} | {:.0} |",
@@ -101,6 +104,15 @@ impl Record {
                 bare.p50,
                 promptd.p99,
                 bare.p99,
+            );
+        }
+        for Comparison { mode, shape, promptd, bare, own_texts, .. } in &self.comparisons {
+            let Some(OwnTexts { chars, micros }) = own_texts else { continue };
+            let rest = (promptd.cpu - micros) / bare.cpu;
+            let _ = write!(
+                table,
+                "\n`{mode}` {shape}: counting the turn's own {chars:.0} characters takes {micros:.1} µs of a call; the ratio \
+                 of the rest is **{rest:.2}**.\n"
             );
         }
         table

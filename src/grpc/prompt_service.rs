@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// The largest request, in bytes, whose tokens are counted where the call runs. Counting a larger one takes long enough
-/// for other calls to wait behind it, so it moves to a thread of its own.
+/// for other calls to wait behind it, so it moves to a thread of its own; so does one that has to load an encoding first.
 const MAX_COUNTED_IN_PLACE: usize = 8 << 10;
 
 /// Answers from the backend.
@@ -46,9 +46,9 @@ impl prompt_service_server::PromptService for PromptService {
     ) -> Result<Response<Encoded>, Status> {
         let caller = super::caller(&request);
         let raw = request.into_inner();
-        let counts_much = !raw.token_encoding.is_empty() && raw.encoded_len() > MAX_COUNTED_IN_PLACE;
+        let is_large = !raw.token_encoding.is_empty() && raw.encoded_len() > MAX_COUNTED_IN_PLACE;
         let ask = Ask::check(raw, &caller, &self.live.request.load(), (self.backend.clock)())?;
-        if !counts_much {
+        if !ask.encoding.is_some_and(|encoding| is_large || !encoding.is_loaded()) {
             return Ok(Response::new(self.assemble(&ask)?));
         }
         let service = self.clone();

@@ -6,7 +6,7 @@ mod class;
 mod pieces;
 mod table;
 
-use std::{fmt, sync::LazyLock};
+use std::{fmt, sync::OnceLock};
 
 use self::{pieces::Cut, table::Table};
 
@@ -40,7 +40,7 @@ impl Encoding {
     /// How many tokens the text has. The names of special tokens, such as `<|endoftext|>`, count as the text they are.
     ///
     /// Exact, and time grows with the text's length alone, whatever stands in it. The first call of an encoding also
-    /// loads its table, which takes a good part of a second: [`Encoding::load`].
+    /// loads its table, which takes a good part of a second: see [`Encoding::is_loaded`].
     #[must_use]
     pub fn count(self, text: &str) -> u64 {
         let Tokenizer { cut, table } = self.tokenizer();
@@ -53,20 +53,23 @@ impl Encoding {
         tokens as u64
     }
 
-    /// Loads the encoding's table, so that no later call waits for it.
-    pub fn load(self) {
-        let _ = self.tokenizer();
+    /// Whether the encoding's table is loaded, so that counting does not wait for it.
+    #[must_use]
+    pub fn is_loaded(self) -> bool {
+        self.place().get().is_some()
     }
 
     fn tokenizer(self) -> &'static Tokenizer {
-        static O200K_BASE: LazyLock<Tokenizer> =
-            LazyLock::new(|| Tokenizer { cut: pieces::o200k, table: Table::load(tiktoken_rs::o200k_base) });
-        static CL100K_BASE: LazyLock<Tokenizer> =
-            LazyLock::new(|| Tokenizer { cut: pieces::cl100k, table: Table::load(tiktoken_rs::cl100k_base) });
-        match self {
-            Self::O200kBase => &O200K_BASE,
-            Self::Cl100kBase => &CL100K_BASE,
-        }
+        self.place().get_or_init(|| match self {
+            Self::O200kBase => Tokenizer { cut: pieces::o200k, table: Table::load(tiktoken_rs::o200k_base) },
+            Self::Cl100kBase => Tokenizer { cut: pieces::cl100k, table: Table::load(tiktoken_rs::cl100k_base) },
+        })
+    }
+
+    fn place(self) -> &'static OnceLock<Tokenizer> {
+        static TOKENIZERS: [OnceLock<Tokenizer>; Encoding::ALL.len()] =
+            [const { OnceLock::new() }; Encoding::ALL.len()];
+        &TOKENIZERS[self as usize]
     }
 }
 

@@ -1,7 +1,5 @@
 //! Rendering one section: a file a kind.
 
-use std::borrow::Cow;
-
 mod active_skill;
 mod context_files;
 mod each;
@@ -11,6 +9,8 @@ mod summary_tree;
 mod text;
 
 pub use active_skill::check as check_active_skill;
+
+use std::borrow::Cow;
 
 use super::{
     Stability,
@@ -56,7 +56,7 @@ fn gate<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, names: &dyn Scope) -> 
 }
 
 /// A section that has nothing to say.
-fn omitted<'a>(spec: &'a SectionSpec) -> Rendered<'a> {
+fn omitted(spec: &SectionSpec) -> Rendered<'_> {
     let reason: Cow<'_, str> = if spec.omitted.is_empty() {
         format!("Its condition `{}` does not hold.", if spec.gate.is_empty() { "has text" } else { &spec.gate }).into()
     } else {
@@ -74,7 +74,7 @@ fn failed<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, error: &str) -> Rend
 }
 
 /// The stability of a piece of its own kind: `spec`'s.
-fn included<'a>(spec: &'a SectionSpec, text: String) -> Rendered<'a> {
+fn included(spec: &SectionSpec, text: String) -> Rendered<'_> {
     let stability: Stability = spec.stability;
     if text.trim().is_empty() { omitted(spec) } else { Piece::included(&*spec.id, stability, text).into() }
 }

@@ -23,6 +23,7 @@ use crate::{
     render::{self, RenderFormat},
     reply::{ReplyContract, parse},
     request::Violations,
+    tokens::Encoding,
     wire,
     workspace::{Lock, Snapshot},
 };
@@ -46,13 +47,23 @@ impl prompt_service_server::PromptService for PromptService {
     ) -> Result<Response<Encoded>, Status> {
         let caller = super::caller(&request);
         let raw = request.into_inner();
-        let is_large = !raw.token_encoding.is_empty() && raw.encoded_len() > MAX_COUNTED_IN_PLACE;
+        let bytes = raw.encoded_len();
         let ask = Ask::check(raw, &caller, &self.live.request.load(), (self.backend.clock)())?;
-        if !ask.encoding.is_some_and(|encoding| is_large || !encoding.is_loaded()) {
-            return Ok(Response::new(self.assemble(&ask)?));
+        let loaded = match &ask.revision {
+            Some(revision) => self.backend.pinned(&ask.workspace, revision)?,
+            None => self.backend.newest(&ask.workspace)?,
+        };
+        let profile = chosen(&loaded.snapshot, ask.profile.as_ref())?;
+        let budgets = profile.counts_tokens().then_some(Encoding::O200kBase);
+        if !counts_long([ask.encoding, budgets], bytes) {
+            return Ok(Response::new(self.assemble(&ask, &loaded.snapshot, profile)?));
         }
         let service = self.clone();
-        Ok(Response::new(self.live.beside(move || service.assemble(&ask)).await??))
+        let assembled = self.live.beside(move || {
+            let profile = chosen(&loaded.snapshot, ask.profile.as_ref())?;
+            service.assemble(&ask, &loaded.snapshot, profile)
+        });
+        Ok(Response::new(assembled.await??))
     }
 
     async fn parse_reply(
@@ -71,14 +82,8 @@ impl PromptService {
         Self { backend, live }
     }
 
-    fn assemble(&self, ask: &Ask) -> Result<Encoded, Error> {
+    fn assemble(&self, ask: &Ask, snapshot: &Snapshot, profile: &profile::Profile) -> Result<Encoded, Error> {
         let began = Instant::now();
-        let loaded = match &ask.revision {
-            Some(revision) => self.backend.pinned(&ask.workspace, revision)?,
-            None => self.backend.newest(&ask.workspace)?,
-        };
-        let snapshot = &loaded.snapshot;
-        let profile = chosen(snapshot, ask.profile.as_ref())?;
         let mut prompt = prompt::assemble(snapshot, profile, &ask.turn)?;
         if let Some(wall) = &ask.turn.skill_wall {
             let sight = Sight { wall: Some(wall), filter: None };
@@ -128,6 +133,11 @@ fn chosen<'s>(snapshot: &'s Snapshot, named: Option<&crate::id::Id>) -> Result<&
     }
 }
 
+/// Whether counting in these encodings may take so long, for a request of so many bytes, that other calls would wait.
+fn counts_long(encodings: [Option<Encoding>; 2], bytes: usize) -> bool {
+    encodings.into_iter().flatten().any(|encoding| bytes > MAX_COUNTED_IN_PLACE || !encoding.is_loaded())
+}
+
 /// What `strict` asks for.
 fn nothing_lost(prompt: &Prompt<'_>) -> Result<(), Error> {
     let lost = prompt.sections.iter().filter(|section| section.outcome.is_loss());
@@ -143,5 +153,20 @@ fn format(raw: proto::RenderFormat) -> Option<RenderFormat> {
         proto::RenderFormat::OpenaiResponses => Some(RenderFormat::OpenaiResponses),
         proto::RenderFormat::AnthropicMessages => Some(RenderFormat::AnthropicMessages),
         proto::RenderFormat::Gemini => Some(RenderFormat::Gemini),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_counts_and_the_first_one_do_not_hold_up_other_calls() {
+        assert!(!counts_long([None, None], 4 << 20), "nothing is counted");
+        assert!(Encoding::O200kBase.count("loads it") > 0);
+        for encodings in [[Some(Encoding::O200kBase), None], [None, Some(Encoding::O200kBase)]] {
+            assert!(!counts_long(encodings, MAX_COUNTED_IN_PLACE));
+            assert!(counts_long(encodings, MAX_COUNTED_IN_PLACE + 1));
+        }
     }
 }

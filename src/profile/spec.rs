@@ -275,6 +275,12 @@ impl Profile {
         self.messages().flat_map(|message| message.sections.iter().map(move |section| (message, section)))
     }
 
+    /// Whether a budget of it counts tokens, which takes longer than everything else.
+    #[must_use]
+    pub fn counts_tokens(&self) -> bool {
+        self.budgets.iter().any(|budget| budget.unit == Unit::Tokens)
+    }
+
     /// The profile's own messages, in order.
     pub fn messages(&self) -> impl Iterator<Item = &MessageSpec> {
         self.parts.iter().filter_map(|part| match part {

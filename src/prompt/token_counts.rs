@@ -7,7 +7,7 @@
 
 use std::{iter, ops::Range, sync::OnceLock};
 
-use super::{Message, Outcome, Prompt, Section, piece::Rendered};
+use super::{Outcome, Prompt, Section, piece::Rendered};
 use crate::{
     profile::{Part, Profile},
     tokens::Encoding,
@@ -19,14 +19,14 @@ use crate::{
 pub fn count_tokens(prompt: &mut Prompt<'_>, snapshot: &Snapshot, profile: &Profile, encoding: Encoding) {
     let prepared = snapshot.prepared.get(snapshot, profile);
     let counter = Counter { encoding, shared: prepared.map_or(&[], |p| p.tokens.get(encoding, profile, &p.sections)) };
-    let mut total = 0;
+    let mut placed: Vec<_> = prompt.sections.iter().enumerate().filter_map(Placed::of).collect();
+    placed.sort_by_key(|section| section.message);
+    let (mut rest, mut total) = (placed.as_slice(), 0);
     let mut counts = vec![0; prompt.sections.len()];
-    for (index, message) in (0_u32..).zip(&mut prompt.messages) {
-        let placed = prompt.sections.iter().enumerate().filter_map(|(at, section)| {
-            let (message, range) = section.place.as_ref()?;
-            (*message == index).then_some((at, section.shared, range.start as usize..range.end as usize))
-        });
-        let count = counter.message(message, &placed.collect::<Vec<_>>(), &mut counts);
+    for (index, message) in (0..).zip(&mut prompt.messages) {
+        let here;
+        (here, rest) = rest.split_at(rest.partition_point(|section| section.message <= index));
+        let count = counter.message(&message.content, here, &mut counts);
         message.size.tokens = Some(count);
         total += count;
     }
@@ -45,8 +45,25 @@ fn fill(section: &mut Section<'_>, count: u64) {
     };
 }
 
-/// A section in a message: its place in the prompt's list, its number among the shared pieces, its bytes.
-type Placed = (usize, Option<u32>, Range<usize>);
+/// A section in a message.
+struct Placed {
+    /// The message's index.
+    message: u32,
+    /// Its bytes there.
+    range: Range<usize>,
+    /// Its index in the prompt's list.
+    index: usize,
+    /// Its number among the shared pieces.
+    shared: Option<u32>,
+}
+
+impl Placed {
+    fn of((index, section): (usize, &Section<'_>)) -> Option<Self> {
+        let (message, range) = section.place.as_ref()?;
+        let range = range.start as usize..range.end as usize;
+        Some(Self { message: *message, range, index, shared: section.shared })
+    }
+}
 
 struct Counter<'s> {
     encoding: Encoding,
@@ -55,29 +72,37 @@ struct Counter<'s> {
 
 impl Counter<'_> {
     /// A message's count; those of its sections go to their places in `counts`.
-    fn message(&self, message: &Message<'_>, sections: &[Placed], counts: &mut [u64]) -> u64 {
-        let content = &*message.content;
-        let followers = sections.iter().skip(1).map(|(.., next)| Some(next.start)).chain(iter::once(None));
+    fn message(&self, content: &str, sections: &[Placed], counts: &mut [u64]) -> u64 {
+        let followers = sections.iter().skip(1).map(|next| next.range.start).chain(iter::once(content.len()));
         let mut sum = Some(0);
-        for ((at, shared, range), next) in sections.iter().zip(followers) {
+        for (Placed { range, index, shared, .. }, next) in sections.iter().zip(followers) {
             let known = shared.and_then(|shared| self.shared.get(shared as usize));
-            let alone = known.map_or_else(|| self.encoding.count(&content[range.clone()]), |known| known.alone);
-            counts[*at] = alone;
-            let with_separator = match next {
-                None => Some(alone),
-                Some(next) if begins_a_part(content, next) => Some(match known {
-                    Some(known) if known.separator == content[range.end..next] => known.followed,
-                    _ => self.encoding.count(&content[range.start..next]),
-                }),
-                Some(_) => None,
+            let (alone, followed) = match (known, &content[range.end..next]) {
+                (Some(known), "") => (known.alone, known.alone),
+                (Some(known), separator) if known.separator == separator => (known.alone, known.followed),
+                _ => count(self.encoding, &content[range.clone()], &content[range.start..next]),
             };
-            sum = sum.zip(with_separator).map(|(sum, count)| sum + count);
+            counts[*index] = alone;
+            let adds_up = next == content.len() || begins_a_part(content, next);
+            sum = sum.filter(|_| adds_up).map(|sum| sum + followed);
         }
         match sum {
             Some(sum) if !sections.is_empty() => sum,
             _ => self.encoding.count(content),
         }
     }
+}
+
+/// The tokens of a text alone and with what follows it. They differ in its last part only.
+fn count(encoding: Encoding, text: &str, followed: &str) -> (u64, u64) {
+    if text.len() == followed.len() {
+        let alone = encoding.count(text);
+        return (alone, alone);
+    }
+    let mut lines = text.rmatch_indices('\n').map(|(end, _)| end + 1);
+    let last = lines.find(|&at| begins_a_part(text, at)).unwrap_or(0);
+    let before = encoding.count(&text[..last]);
+    (before + encoding.count(&text[last..]), before + encoding.count(&followed[last..]))
 }
 
 /// Whether a text may be counted up to `at` and from there on.
@@ -99,10 +124,9 @@ struct Counts {
 
 impl SharedCounts {
     fn get(&self, encoding: Encoding, profile: &Profile, sections: &[Vec<Rendered<'_>>]) -> &[Counts] {
-        let count = |text: &str, separator: &str| Counts {
-            alone: encoding.count(text),
-            separator: separator.to_owned(),
-            followed: encoding.count(&[text, separator].concat()),
+        let count = |text: &str, separator: &str| {
+            let (alone, followed) = count(encoding, text, &[text, separator].concat());
+            Counts { alone, separator: separator.to_owned(), followed }
         };
         let all = || {
             let parts = profile.parts.iter().zip(sections).filter_map(|(part, rendered)| match part {
@@ -120,7 +144,25 @@ impl SharedCounts {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// Words, numbers, marks and line ends of all kinds, in any order.
+    const TEXT: &str =
+        "([a-zA-Z]{1,6}|[0-9]{1,4}|'(s|LL|re)|[ \t\u{a0}]{1,3}|\r?\n{1,3}|[/.,;!<>-]{1,3}|[界é👍ſ\u{301}]{1,2}){0,9}";
+
+    proptest! {
+        #[test]
+        fn what_is_counted_in_parts_is_exact(text in TEXT, line in TEXT, separator in TEXT) {
+            let text = format!("{text}\n{line}");
+            let followed = format!("{text}{separator}");
+            for encoding in Encoding::ALL {
+                let exact = (encoding.count(&text), encoding.count(&followed));
+                prop_assert_eq!(count(encoding, &text, &followed), exact);
+            }
+        }
+    }
 
     #[test]
     fn parts_that_begin_a_line_add_up() {

@@ -55,6 +55,11 @@ const ASCII: [u8; 128] = {
     classes
 };
 
+/// Makes the table, so that no later call waits for it.
+pub(super) fn load() {
+    LazyLock::force(&CLASSES);
+}
+
 /// By code point. The tables are those of the regular expressions that define the encodings.
 static CLASSES: LazyLock<Box<[u8]>> = LazyLock::new(|| {
     let mut classes = vec![OTHER; char::MAX as usize + 1];
@@ -67,8 +72,9 @@ static CLASSES: LazyLock<Box<[u8]>> = LazyLock::new(|| {
         (r"\s", SPACE),
         (r"[\r\n]", NEWLINE),
     ] {
-        let hir = regex_syntax::parse(pattern);
-        let Ok(HirKind::Class(Class::Unicode(ranges))) = hir.map(Hir::into_kind) else { continue };
+        let Ok(HirKind::Class(Class::Unicode(ranges))) = regex_syntax::parse(pattern).map(Hir::into_kind) else {
+            unreachable!("`{pattern}` is a class of characters")
+        };
         for range in ranges.ranges() {
             classes[range.start() as usize..=range.end() as usize].fill(class);
         }

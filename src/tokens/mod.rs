@@ -60,9 +60,12 @@ impl Encoding {
     }
 
     fn tokenizer(self) -> &'static Tokenizer {
-        self.place().get_or_init(|| match self {
-            Self::O200kBase => Tokenizer { cut: pieces::o200k, table: Table::load(tiktoken_rs::o200k_base) },
-            Self::Cl100kBase => Tokenizer { cut: pieces::cl100k, table: Table::load(tiktoken_rs::cl100k_base) },
+        self.place().get_or_init(|| {
+            class::load();
+            match self {
+                Self::O200kBase => Tokenizer { cut: pieces::o200k, table: Table::load(tiktoken_rs::o200k_base) },
+                Self::Cl100kBase => Tokenizer { cut: pieces::cl100k, table: Table::load(tiktoken_rs::cl100k_base) },
+            }
         })
     }
 

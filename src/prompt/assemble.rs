@@ -219,7 +219,7 @@ impl Joined {
         if piece.text().is_empty() {
             return None;
         }
-        let separator = if self.content.is_empty() { "" } else { piece.separator.as_deref().unwrap_or(separator) };
+        let separator = if self.content.is_empty() { "" } else { piece.separator(separator) };
         self.content.push_str(separator);
         let start = self.content.len();
         self.content.push_str(piece.text());

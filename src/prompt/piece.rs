@@ -21,7 +21,7 @@ pub struct Piece<'a> {
     /// The text's characters.
     chars: u64,
     /// What stands before it instead of its section's separator.
-    pub separator: Option<String>,
+    separator: Option<String>,
     /// The report, its place still open.
     pub report: Section<'a>,
     /// The digests of its chunk, where it stands first in its message and where it does not; a piece that a revision
@@ -40,15 +40,21 @@ impl<'a> Piece<'a> {
         self.chars
     }
 
+    /// What stands before it where it is not the first of its message. `sections` is its section's separator.
+    pub fn separator<'s>(&'s self, sections: &'s str) -> &'s str {
+        self.separator.as_deref().unwrap_or(sections)
+    }
+
     /// Adds to the text what its report does not count.
     pub fn append(&mut self, text: &str) {
         self.text.push_str(text);
         self.chars += measure(text).chars;
+        self.chunks = None;
     }
 
     /// Makes the digests ready. `separator` is its section's.
     pub fn hash(&mut self, separator: &str) {
-        let separator = self.separator.as_deref().unwrap_or(separator);
+        let separator = self.separator(separator);
         self.chunks = Some([digest::chunk("", &self.text), digest::chunk(separator, &self.text)]);
     }
 
@@ -99,6 +105,14 @@ impl<'a> Piece<'a> {
         self
     }
 
+    /// The same piece, with a separator of its own; `None`: its section's.
+    #[must_use]
+    pub fn separated_by(mut self, separator: Option<String>) -> Self {
+        self.separator = separator;
+        self.chunks = None;
+        self
+    }
+
     fn without_text(
         id: impl Into<Cow<'a, str>>,
         outcome: Outcome,
@@ -128,5 +142,23 @@ impl Rendered<'_> {
 impl<'a> From<Piece<'a>> for Rendered<'a> {
     fn from(piece: Piece<'a>) -> Self {
         Self { pieces: vec![piece], findings: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_that_were_ready_do_not_outlive_a_change() {
+        let mut piece = Piece::included("one", Stability::Stable, "text".into());
+        piece.hash("\n");
+        assert_eq!([piece.chunk(""), piece.chunk("\n")], ["text", "\ntext"].map(|all| digest::chunk("", all)));
+        piece.append(" more");
+        assert_eq!(piece.chunk(""), digest::chunk("", "text more"));
+        piece.hash("\n");
+        let piece = piece.separated_by(Some("--".into()));
+        assert_eq!(piece.separator("\n"), "--");
+        assert_eq!(piece.chunk("--"), digest::chunk("--", "text more"));
     }
 }

@@ -40,10 +40,8 @@ fn pieces<'a>(
     let mut separator = if head.text().is_empty() { None } else { Some(String::new()) };
     let mut pieces = vec![head];
     for segment in &selection.shown {
-        let mut piece = Piece::included(id(spec, segment), spec.stability, entry(&tree.entry, segment, scope)?);
-        piece.separator = separator;
-        separator = Some(tree.between.clone());
-        pieces.push(piece);
+        let piece = Piece::included(id(spec, segment), spec.stability, entry(&tree.entry, segment, scope)?);
+        pieces.push(piece.separated_by(separator.replace(tree.between.clone())));
     }
     if let Some(last) = pieces.last_mut() {
         last.append(&templates.render_any(tree.footer.as_ref(), scope)?);

@@ -53,7 +53,8 @@ pub struct PreparedMessage {
     pub stability: Stability,
     /// The stable sections that it begins with.
     pub front: Front,
-    /// The reports of its sections, for a message that stands first.
+    /// The reports of its sections. They say that the message stands first, at index 0; a prompt that shares them puts
+    /// in where it stands there.
     pub sections: Vec<Section<'static>>,
     /// What there is to tell.
     pub findings: Vec<Finding>,

@@ -13,7 +13,6 @@ pub use active_skill::check as check_active_skill;
 use std::borrow::Cow;
 
 use super::{
-    Stability,
     budget::Budgets,
     piece::{Piece, Rendered},
     scope::TurnScope,
@@ -73,8 +72,7 @@ fn failed<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, error: &str) -> Rend
     Rendered { pieces: vec![piece], findings: vec![Finding::new(Code::TemplateFailed, Place::Unplaced, message)] }
 }
 
-/// The stability of a piece of its own kind: `spec`'s.
+/// A section of one piece with that text; omitted where it is blank.
 fn included(spec: &SectionSpec, text: String) -> Rendered<'_> {
-    let stability: Stability = spec.stability;
-    if text.trim().is_empty() { omitted(spec) } else { Piece::included(&*spec.id, stability, text).into() }
+    if text.trim().is_empty() { omitted(spec) } else { Piece::included(&*spec.id, spec.stability, text).into() }
 }

@@ -5,6 +5,7 @@ use super::{
     text::{absent, cut_reason, dropped, extent, head_size, original, source, truncated},
 };
 use crate::{
+    finding::Finding,
     profile::{SectionSpec, Template},
     prompt::{
         piece::Piece,
@@ -42,17 +43,18 @@ pub fn render<'a>(
 
     let mut rendered = Rendered::default();
     for (((path, purpose), document), share) in all.iter().zip(&documents).zip(shares) {
-        let id = format!("{}/{path}", spec.id);
         let piece = match document {
-            Some(document) => match file(spec, id, document, purpose, share, entry, scope, &mut rendered) {
+            Some(document) => match file(spec, document, purpose, share, entry, scope, &mut rendered.findings) {
                 Ok(piece) => piece,
                 Err(error) => return failed(spec, scope, &error),
             },
-            None if !kept(path) => Piece::omitted(id, spec.stability, "The turn keeps other context files only."),
-            None if snapshot.documents.contains_key(*path) => {
-                Piece::omitted(id, spec.stability, format!("{path} has only white space."))
+            None if !kept(path) => {
+                Piece::omitted(id(spec, path), spec.stability, "The turn keeps other context files only.")
             }
-            None => absent(id, spec.stability, snapshot, path),
+            None if snapshot.documents.contains_key(*path) => {
+                Piece::omitted(id(spec, path), spec.stability, format!("{path} has only white space."))
+            }
+            None => absent(id(spec, path), spec.stability, snapshot, path),
         };
         rendered.pieces.push(piece);
     }
@@ -68,23 +70,27 @@ pub fn render<'a>(
     rendered
 }
 
-#[expect(clippy::too_many_arguments, reason = "one file of the loop above, split off to fit a screen")]
+fn id(spec: &SectionSpec, path: &str) -> String {
+    format!("{}/{path}", spec.id)
+}
+
+/// The piece of one file. The error is its template's.
 fn file<'a>(
     spec: &'a SectionSpec,
-    id: String,
     document: &Document,
     purpose: &str,
     share: usize,
     entry: &Template,
     scope: &TurnScope<'a>,
-    rendered: &mut Rendered,
+    findings: &mut Vec<Finding>,
 ) -> Result<Piece<'a>, String> {
+    let id = id(spec, &document.path);
     let held = cut(&document.text, share, &document.path, extent(document));
     let contents = match &held {
         Cut::Whole(text) => text,
         Cut::Head { text, .. } => text.as_str(),
         Cut::Dropped => {
-            rendered.findings.push(dropped(document));
+            findings.push(dropped(document));
             let reason = format!("Not even the marker of a cut fits into its {share} characters.");
             return Ok(Piece::dropped(id, spec.stability, reason, original(document)).made_from(source(document)));
         }
@@ -97,8 +103,8 @@ fn file<'a>(
     piece.report.included = piece.report.original;
     if let Cut::Head { shown, .. } = &held {
         piece = piece.truncated(cut_reason(document, *shown), original(document), head_size(document, *shown));
-        rendered.findings.push(truncated(document, *shown));
+        findings.push(truncated(document, *shown));
     }
-    rendered.findings.extend(document.findings.iter().cloned());
+    findings.extend(document.findings.iter().cloned());
     Ok(piece)
 }

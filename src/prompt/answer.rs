@@ -8,7 +8,10 @@ use std::{
 
 use bytes::Bytes;
 
-use super::turn::{Role, Spoken};
+use super::{
+    CachePlan, Digest,
+    turn::{Role, Spoken},
+};
 use crate::finding::Finding;
 
 /// An assembled prompt. It borrows what the snapshot and the turn already hold.
@@ -164,44 +167,6 @@ pub struct Size {
     pub chars: u64,
     /// In tokens; only where asked for.
     pub tokens: Option<u64>,
-}
-
-/// How much of the front stays the same from turn to turn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CachePlan {
-    /// Messages that lie wholly in the stable front.
-    pub stable_messages: u32,
-    /// Bytes of the stable front, separators included.
-    pub stable_bytes: u64,
-    /// Hash of that front.
-    pub stable_digest: Digest,
-}
-
-/// A SHA-256.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Digest(pub [u8; 32]);
-
-impl Digest {
-    /// How many hex digits it has.
-    pub const HEX_DIGITS: usize = 64;
-
-    /// Its lower-case hex digits.
-    #[must_use]
-    pub fn hex_digits(self) -> [u8; Self::HEX_DIGITS] {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut digits = [0; Self::HEX_DIGITS];
-        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
-            pair[0] = DIGITS[usize::from(byte >> 4)];
-            pair[1] = DIGITS[usize::from(byte & 15)];
-        }
-        digits
-    }
-
-    /// The same as text.
-    #[must_use]
-    pub fn to_hex(self) -> String {
-        self.hex_digits().map(char::from).iter().collect()
-    }
 }
 
 /// The size of a text, without tokens.

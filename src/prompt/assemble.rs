@@ -1,15 +1,15 @@
 //! Assembling a prompt: messages in profile order, from prepared parts where the turn changes nothing.
 
-use std::{borrow::Cow, ops::Range};
+use std::borrow::Cow;
 
 use super::{
-    CachePlan, Deps, Digest, Front, Message, Outcome, Prompt, ResponseFormat, Section, Size, Stability, Stage, Turn,
-    TurnError,
-    answer::measure,
+    CachePlan, Deps, Message, Outcome, Prompt, ResponseFormat, Section, Size, Stability, Stage, Turn, TurnError,
     budget::Budgets,
     conversation::{self, Conversed},
-    digest, inputs, lock,
-    piece::{Piece, Rendered},
+    digest,
+    draft::build,
+    inputs, lock,
+    piece::Rendered,
     prepared::PreparedProfile,
     scope::TurnScope,
     section,
@@ -17,6 +17,7 @@ use super::{
 use crate::{
     finding::Finding,
     profile::{MessageSpec, Part, Profile, SectionSpec},
+    text::clamped,
     workspace::Snapshot,
 };
 
@@ -91,7 +92,7 @@ impl<'a> Assembly<'a> {
                 pieces.push(Cow::Borrowed(shared.pieces.as_slice()));
             }
         }
-        let draft = build(spec, pieces, count(&self.messages), &mut self.sections);
+        let draft = build(spec, pieces, clamped(self.messages.len()), &mut self.sections);
         if !draft.content.is_empty() {
             self.messages.push(Message {
                 role: spec.role,
@@ -109,7 +110,7 @@ impl<'a> Assembly<'a> {
     }
 
     fn conversation(&mut self, carried: Conversed<'a>) {
-        let first = count(&self.messages);
+        let first = clamped(self.messages.len());
         self.messages.extend(carried.messages);
         self.sections.extend(carried.sections.into_iter().map(|mut section| {
             if let Some((at, _)) = &mut section.place {
@@ -123,7 +124,7 @@ impl<'a> Assembly<'a> {
     /// A message that no part of this turn changes.
     fn shared(&mut self, spec: &'a MessageSpec, part: usize, prepared: &'a PreparedProfile) {
         let Some(message) = prepared.messages[part].as_ref() else { return };
-        let index = count(&self.messages);
+        let index = clamped(self.messages.len());
         let here = |section: &'a Section<'_>| section.at(section.place.clone().map(|(_, range)| (index, range)));
         self.sections.extend(message.sections.iter().map(here));
         self.findings.extend(message.findings.iter().map(Cow::Borrowed));
@@ -153,94 +154,11 @@ impl<'a> Assembly<'a> {
         });
         Prompt {
             digest: digest::list(self.messages.iter().map(|message| message.digest)),
-            cache_plan: plan(&self.messages),
+            cache_plan: CachePlan::of(&self.messages),
             size,
             messages: self.messages,
             sections: self.sections,
             findings: self.findings,
-        }
-    }
-}
-
-/// A message made of its sections.
-pub struct Draft {
-    /// Its text; empty: no message.
-    pub content: String,
-    /// The text's size.
-    pub size: Size,
-    /// The least stable of the sections with text.
-    pub stability: Stability,
-    /// The message's digest.
-    pub digest: Digest,
-    /// The stable sections that it begins with.
-    pub front: Front,
-}
-
-/// Joins the sections of a message that will stand at `index`, and adds their reports to `reports`.
-pub fn build<'a>(
-    spec: &MessageSpec,
-    sections: Vec<Cow<'a, [Piece<'a>]>>,
-    index: u32,
-    reports: &mut Vec<Section<'a>>,
-) -> Draft {
-    let length = sections.iter().flat_map(|pieces| pieces.iter()).map(|piece| piece.text().len() + 2).sum();
-    let mut joined = Joined::with_capacity(length);
-    for (pieces, section) in sections.into_iter().zip(&spec.sections) {
-        let separator = section.separator.as_deref().unwrap_or(&spec.separator);
-        let mut place = |piece: &Piece<'_>| joined.add(piece, separator).map(|range| (index, range));
-        match pieces {
-            Cow::Borrowed(pieces) => reports.extend(pieces.iter().map(|piece| piece.report.at(place(piece)))),
-            Cow::Owned(pieces) => {
-                reports.extend(pieces.into_iter().map(|piece| Section { place: place(&piece), ..piece.report }));
-            }
-        }
-    }
-    joined.into_draft(spec)
-}
-
-/// The sections joined so far.
-struct Joined {
-    content: String,
-    chars: u64,
-    stability: Stability,
-    chunks: Vec<Digest>,
-    /// How many bytes and chunks the stable front has.
-    front: (u64, usize),
-}
-
-impl Joined {
-    fn with_capacity(bytes: usize) -> Self {
-        let content = String::with_capacity(bytes);
-        Self { content, chars: 0, stability: Stability::Stable, chunks: Vec::with_capacity(8), front: (0, 0) }
-    }
-
-    /// Adds a piece, after its separator where it is not the first; gives its place. `None`: it has no text.
-    fn add(&mut self, piece: &Piece<'_>, separator: &str) -> Option<Range<u32>> {
-        if piece.text().is_empty() {
-            return None;
-        }
-        let separator = if self.content.is_empty() { "" } else { piece.separator(separator) };
-        self.content.push_str(separator);
-        let start = self.content.len();
-        self.content.push_str(piece.text());
-        self.chars += measure(separator).chars + piece.chars();
-        self.chunks.push(piece.chunk(separator));
-        self.stability = self.stability.max(piece.report.stability);
-        if self.stability == Stability::Stable {
-            self.front = (self.content.len() as u64, self.chunks.len());
-        }
-        Some(offset(start)..offset(self.content.len()))
-    }
-
-    fn into_draft(mut self, spec: &MessageSpec) -> Draft {
-        let digest = digest::message(spec.role, &spec.name, &self.chunks);
-        self.chunks.truncate(self.front.1);
-        Draft {
-            size: Size { bytes: self.content.len() as u64, chars: self.chars, tokens: None },
-            content: self.content,
-            stability: self.stability,
-            digest,
-            front: Front { bytes: self.front.0, chunks: self.chunks },
         }
     }
 }
@@ -273,27 +191,4 @@ fn sets(turn: &Turn) -> Deps {
         .and_if(!turn.conversation.messages.is_empty() || !turn.conversation.segments.is_empty(), Deps::CONVERSATION)
         .and_if(!turn.inputs.is_empty(), Deps::INPUTS)
         .and_if(turn.stage != Stage::First, Deps::STAGE)
-}
-
-/// The stable front: whole messages, then the stable sections that the next one begins with.
-fn plan(messages: &[Message<'_>]) -> CachePlan {
-    let is_stable = |message: &&Message<'_>| message.stability == Stability::Stable && message.spoken.is_none();
-    let whole = messages.iter().take_while(is_stable).count();
-    let (whole, rest) = messages.split_at(whole);
-    let chunks = rest.first().map_or(&[][..], |next| &next.front.chunks);
-    CachePlan {
-        stable_messages: count(whole),
-        stable_bytes: whole.iter().map(|message| message.size.bytes).sum::<u64>()
-            + rest.first().map_or(0, |next| next.front.bytes),
-        stable_digest: digest::list(whole.iter().map(|message| message.digest).chain(chunks.iter().copied())),
-    }
-}
-
-fn count(messages: &[Message<'_>]) -> u32 {
-    u32::try_from(messages.len()).unwrap_or(u32::MAX)
-}
-
-/// Messages are far below 4 GiB: their parts come from requests and files with limits.
-fn offset(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(u32::MAX)
 }

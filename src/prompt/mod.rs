@@ -7,8 +7,10 @@
 mod answer;
 mod assemble;
 mod budget;
+mod cache_plan;
 mod conversation;
 mod digest;
+mod draft;
 mod error;
 mod forecast;
 mod inputs;
@@ -21,8 +23,10 @@ mod section;
 mod token_counts;
 mod turn;
 
-pub use answer::{CachePlan, Carried, Digest, Front, Message, Outcome, Prompt, Section, Size, Source, Stability};
+pub use answer::{Carried, Front, Message, Outcome, Prompt, Section, Size, Source, Stability};
 pub use assemble::assemble;
+pub use cache_plan::CachePlan;
+pub use digest::Digest;
 pub use error::TurnError;
 pub use forecast::{forecast, may_lose};
 pub use inputs::check as check_inputs;

@@ -8,8 +8,8 @@ use minijinja::Value;
 
 use super::{
     Digest, Front, Section, Size, Stability, Turn,
-    assemble::{Draft, build},
     budget::Budgets,
+    draft::{Draft, build},
     inputs,
     piece::Rendered,
     scope::TurnScope,

@@ -6,6 +6,7 @@
 mod boundary;
 pub mod cut;
 mod fence;
+pub mod hex;
 pub mod hidden;
 pub mod inline;
 pub mod measure;
@@ -15,4 +16,4 @@ pub mod tags;
 pub mod xml;
 
 pub use boundary::{grapheme_floor, shorten};
-pub use number::{byte_size, thousands};
+pub use number::{byte_size, clamped, thousands};

@@ -14,6 +14,12 @@ pub fn thousands(number: u64) -> String {
     grouped
 }
 
+/// A count or a place in 32 bits, as the contract has them. Texts and lists are far smaller: what makes them has limits.
+#[must_use]
+pub fn clamped(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
 /// A count of bytes in the largest unit that leaves at least one whole: `20.0 GiB`; below one KiB, `512 bytes`.
 #[must_use]
 pub fn byte_size(bytes: u64) -> String {

@@ -60,7 +60,7 @@ impl Sink {
 
     /// A digest as hex digits.
     pub(super) fn digest(&mut self, tag: u32, value: Digest) {
-        self.bytes(tag, &value.hex_digits());
+        self.bytes(tag, value.hex_digits().as_flattened());
     }
 
     /// A message. Its length stands before it and is known after it: room is left for what was guessed.

@@ -10,6 +10,8 @@ use std::{
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use crate::text::hex;
+
 /// The header of request ids, in requests and answers.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The header of the trace that a call belongs to.
@@ -24,20 +26,20 @@ pub(super) enum RequestId {
     /// The caller's own.
     Given(HeaderValue),
     /// 32 hex digits.
-    Made([u8; 32]),
+    Made([[u8; 2]; 16]),
 }
 
 impl RequestId {
     /// The caller's where it is fit for a log line, else a new one.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let given = headers.get(REQUEST_ID).filter(|id| is_fit(id.as_bytes())).cloned();
-        given.map_or_else(|| Self::Made(hex_digits(new_id())), Self::Given)
+        given.map_or_else(|| Self::Made(hex::digits(new_id().to_be_bytes())), Self::Given)
     }
 
     pub(super) fn as_str(&self) -> &str {
         match self {
             Self::Given(id) => id.to_str().unwrap_or_default(),
-            Self::Made(digits) => std::str::from_utf8(digits).unwrap_or_default(),
+            Self::Made(digits) => std::str::from_utf8(digits.as_flattened()).unwrap_or_default(),
         }
     }
 
@@ -46,7 +48,9 @@ impl RequestId {
     pub(super) fn into_header(self) -> HeaderValue {
         let mut value = match self {
             Self::Given(id) => id,
-            Self::Made(digits) => HeaderValue::from_bytes(&digits).unwrap_or(HeaderValue::from_static("-")),
+            Self::Made(digits) => {
+                HeaderValue::from_bytes(digits.as_flattened()).unwrap_or(HeaderValue::from_static("-"))
+            }
         };
         value.set_sensitive(true);
         value
@@ -76,15 +80,6 @@ fn mixed(count: u64) -> u64 {
     number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)
-}
-
-fn hex_digits(number: u128) -> [u8; 32] {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let bytes = number.to_be_bytes();
-    std::array::from_fn(|place| {
-        let byte = bytes[place / 2];
-        DIGITS[usize::from(if place % 2 == 0 { byte >> 4 } else { byte & 15 })]
-    })
 }
 
 /// The ids of a W3C `traceparent` header's value: trace and parent span.
@@ -129,7 +124,6 @@ mod tests {
     fn ids_differ_and_are_kept_out_of_the_header_table() {
         let made: std::collections::HashSet<u128> = (0..1_000).map(|_| new_id()).collect();
         assert_eq!(made.len(), 1_000);
-        assert_eq!(&hex_digits(0x0f1e_2d3c << 96 | 7), b"0f1e2d3c000000000000000000000007");
         assert!(RequestId::of(&HeaderMap::new()).into_header().is_sensitive());
         assert!(RequestId::of(&headers("x-request-id", "abc-1")).into_header().is_sensitive());
     }

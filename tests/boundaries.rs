@@ -8,7 +8,7 @@ use std::{
 /// A crate, and the only places in `src/` that may name it.
 const WALLS: &[(&str, &[&str])] = &[
     ("tonic", &["grpc"]),
-    ("tonic_health", &["grpc"]),
+    ("tonic_prost", &["grpc"]),
     ("tonic_reflection", &["grpc"]),
     ("tonic_types", &["grpc"]),
     ("tonic_web", &["grpc"]),
@@ -16,7 +16,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("cap_std", &["source"]),
     ("axum", &["admin"]),
     ("clap", &["cli", "main.rs"]),
-    ("indicatif", &["cli"]),
+    ("tiktoken_rs", &["tokens"]),
 ];
 
 #[test]

@@ -1,7 +1,10 @@
 //! Tokens: who may call, what they see, and how they are taken away.
 
 use promptd::{
-    grpc::{Access, Tokens, api::health::HealthCheckRequest},
+    grpc::{
+        Access, Tokens,
+        api::health::{HealthCheckRequest, health_check_response::ServingStatus},
+    },
     proto,
     workspace::MemoryTree,
 };
@@ -72,6 +75,17 @@ async fn nothing_but_health_answers_without_a_token() {
     );
     rig.health().await.check(HealthCheckRequest::default()).await.unwrap();
     prompts.assemble_prompt(by(ALL, ask())).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_watch_of_health_needs_no_token_and_stays_open() {
+    let rig = start().await;
+    let mut watch = rig.health().await.watch(HealthCheckRequest::default()).await.unwrap().into_inner();
+    rig.access.replace(tokens(&FILE.replace("[harbor]", "[secret]")));
+    assert_eq!(watch.message().await.unwrap().unwrap().status(), ServingStatus::Serving);
+    rig.lifecycle.drain();
+    assert_eq!(watch.message().await.unwrap().unwrap().status(), ServingStatus::NotServing);
+    refused(watch.message().await, Code::Unavailable, "DRAINING");
 }
 
 #[tokio::test]

@@ -145,7 +145,11 @@ pub const TABLE: &[Setting] = &[
         "How long a connection lives, so that replicas come to share the load; `0s`: for ever.",
     ),
     fixed("grpc.keepalive_interval", "60s", "How often a silent connection is pinged."),
-    fixed("grpc.keepalive_timeout", "20s", "How long a ping may stay unanswered before the connection is closed."),
+    fixed(
+        "grpc.keepalive_timeout",
+        "20s",
+        "How long a ping may stay unanswered before the connection is closed. One whose client takes nothing of what it is sent is closed after both times.",
+    ),
     fixed("grpc.retry_delay", "1s", "How long UNAVAILABLE tells callers to wait."),
     fixed(
         "drain.delay",

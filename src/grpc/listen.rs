@@ -22,6 +22,7 @@ use super::{
     Observer, Tls,
     gather::Gather,
     live::{Place, Places},
+    socket::Socket,
 };
 
 /// How long a client may take for its TLS handshake.
@@ -48,26 +49,31 @@ struct Greeting {
     timeout: Pin<Box<Sleep>>,
 }
 
+type Tcp = Socket<TcpStream>;
+
 enum Io {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
+    Plain(Tcp),
+    Tls(Box<TlsStream<Tcp>>),
 }
 
-/// The listener's connections, until the stream is dropped: then the port is closed.
+/// The listener's connections, until the stream is dropped: then the port is closed. A peer that takes nothing for as
+/// long as `patience` is given up.
 pub(super) fn connections(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
+    patience: Duration,
     places: Arc<Places>,
     observer: Arc<dyn Observer>,
 ) -> ReceiverStream<io::Result<Gather<Connection>>> {
     let (sender, receiver) = mpsc::channel(1);
-    tokio::spawn(accept(listener, tls, places, observer, sender));
+    tokio::spawn(accept(listener, tls, patience, places, observer, sender));
     ReceiverStream::new(receiver)
 }
 
 async fn accept(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
+    patience: Duration,
     places: Arc<Places>,
     observer: Arc<dyn Observer>,
     sender: mpsc::Sender<io::Result<Gather<Connection>>>,
@@ -91,6 +97,7 @@ async fn accept(
         };
         // Not fatal: the connection works without it, only slower.
         let _ = stream.set_nodelay(true);
+        let stream = Socket::new(stream, patience);
         match &tls {
             None => _ = sender.send(Ok(connection(Io::Plain(stream), place))).await,
             Some(tls) => _ = tokio::spawn(handshake(stream, tls.acceptor(), place, sender.clone())),
@@ -105,7 +112,7 @@ fn connection(io: Io, place: Place) -> Gather<Connection> {
 
 /// On its own, so that a slow client delays nobody else.
 async fn handshake(
-    stream: TcpStream,
+    stream: Tcp,
     acceptor: tokio_rustls::TlsAcceptor,
     place: Place,
     sender: mpsc::Sender<io::Result<Gather<Connection>>>,
@@ -190,7 +197,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let places = Arc::clone(&Live::new(&Options::default()).connections);
-        let mut incoming = connections(listener, None, places, Arc::new(Unobserved));
+        let mut incoming = connections(listener, None, Duration::MAX, places, Arc::new(Unobserved));
         let silent = TcpStream::connect(address).await.unwrap();
         let mut connection = incoming.next().await.unwrap().unwrap();
         let error = connection.read(&mut [0; 64]).await.unwrap_err();

@@ -25,6 +25,7 @@ mod reply;
 mod server;
 mod services;
 mod skills;
+mod socket;
 mod stream;
 mod tls;
 mod view;

@@ -27,7 +27,7 @@ pub struct Options {
     pub max_call_time: Duration,
     /// When to ask a silent connection whether it is alive; default 60 s.
     pub keepalive_interval: Duration,
-    /// How long to wait for its answer; default 20 s.
+    /// How long to wait for its answer; default 20 s. Who takes nothing that is sent to them has both times.
     pub keepalive_timeout: Duration,
     /// When to ask the client of a connection to open a new one, so that replicas share load; default 30 min; `None`:
     /// never.

@@ -78,7 +78,8 @@ impl Server {
     pub async fn serve(self) -> Result<Ended, ServerError> {
         let Self { listener, options, backend, tls, lifecycle, live, .. } = self;
         let (access, observer) = (Arc::clone(&backend.access), Arc::clone(&backend.observer));
-        let incoming = connections(listener, tls, Arc::clone(&live.connections), Arc::clone(&observer));
+        let patience = options.keepalive_interval.saturating_add(options.keepalive_timeout);
+        let incoming = connections(listener, tls, patience, Arc::clone(&live.connections), Arc::clone(&observer));
         let services = Services::new(&options, backend, Arc::clone(&live), Arc::clone(&lifecycle));
         let services = services.map_err(|error| ServerError::Failed(error.to_string()))?;
         let serve = Box::new(move |method, request| services.call(method, request));

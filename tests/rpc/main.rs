@@ -8,6 +8,7 @@ mod call;
 mod drain;
 mod health;
 mod held;
+mod peers;
 mod reply;
 mod rig;
 mod tls;

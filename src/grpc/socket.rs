@@ -91,7 +91,7 @@ mod tests {
         let mut socket = Socket::new(near, PATIENCE);
         let slow = async {
             for _ in 0..4 {
-                tokio::time::sleep(PATIENCE - Duration::from_secs(1)).await;
+                tokio::time::sleep(PATIENCE.mul_f32(0.9)).await;
                 far.read_u8().await.unwrap();
             }
         };

@@ -144,8 +144,9 @@ impl Shared {
             // It needed no token to begin with.
             if method.is_health() {
                 std::future::pending().await
+            } else {
+                self.access.revoked(&caller, self.retry).await
             }
-            self.access.revoked(&caller, self.retry).await
         };
         let passed = async {
             match deadline {

@@ -9,6 +9,7 @@ mod builtin;
 mod check_tests;
 mod compile;
 mod declare;
+mod deps;
 mod docs;
 mod extend;
 mod file;
@@ -20,9 +21,9 @@ mod spec;
 mod template;
 mod types;
 
+pub use deps::Deps;
 pub use docs::{family, inputs_markdown, sections_markdown};
 pub use file::FilePattern;
-pub use names::Deps;
 pub use set::{ProfileFile, ProfileSet, load};
 pub use spec::{
     Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, OnOverflow, Part, Profile, SectionSpec,

@@ -1,79 +1,67 @@
-//! The names that every template may use besides its profile's inputs, and what of a turn each depends on.
+//! The names that templates may use, and what of a turn each depends on.
 
-use std::{fmt, ops};
+use super::{
+    deps::Deps,
+    types::{Field, Type},
+};
+use crate::yaml::nearest;
 
-use super::types::{Field, Type};
+/// The names that a template may use: roots, inputs, and locals such as an entry's fields.
+#[derive(Debug, Clone)]
+pub struct Names(Vec<(String, Type, Deps)>);
 
-/// Which parts of a turn something depends on; a set. What depends on none is rendered once a revision.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Deps(u32);
-
-impl Deps {
-    /// Nothing of the turn: the workspace alone.
-    pub const NONE: Self = Self(0);
-    /// `turn.agent`.
-    pub const AGENT: Self = Self(1);
-    /// `turn.user`.
-    pub const USER: Self = Self(1 << 1);
-    /// `turn.channel`.
-    pub const CHANNEL: Self = Self(1 << 2);
-    /// `turn.now` and `turn.time_zone`: every turn has a clock.
-    pub const NOW: Self = Self(1 << 3);
-    /// `turn.heartbeat`.
-    pub const HEARTBEAT: Self = Self(1 << 4);
-    /// `turn.variables`.
-    pub const VARIABLES: Self = Self(1 << 5);
-    /// `turn.persona`.
-    pub const PERSONA: Self = Self(1 << 6);
-    /// `turn.knowledge`.
-    pub const KNOWLEDGE: Self = Self(1 << 7);
-    /// `turn.conversation_summary`.
-    pub const SUMMARY: Self = Self(1 << 8);
-    /// `turn.response_format`.
-    pub const FORMAT: Self = Self(1 << 9);
-    /// `turn.ephemeral_system_prompt`.
-    pub const EPHEMERAL: Self = Self(1 << 10);
-    /// `turn.skip_context_files` and `turn.context_files`.
-    pub const CONTEXT_FILES: Self = Self(1 << 11);
-    /// `turn.skill_filter` and the token's skill globs.
-    pub const SKILLS: Self = Self(1 << 12);
-    /// `turn.conversation`.
-    pub const CONVERSATION: Self = Self(1 << 13);
-    /// `turn.inputs`.
-    pub const INPUTS: Self = Self(1 << 14);
-    /// `turn.stage`.
-    pub const STAGE: Self = Self(1 << 15);
-
-    /// Whether the two have a part in common.
+impl Names {
+    /// The roots, and a profile's inputs.
     #[must_use]
-    pub fn intersects(self, other: Self) -> bool {
-        self.0 & other.0 != 0
+    pub fn new(inputs: &[Field]) -> Self {
+        let roots = ROOTS.iter().map(|root| (root.name.to_owned(), root.ty(), root.deps));
+        let inputs = inputs.iter().map(|input| (input.name.clone(), input.ty.clone(), Deps::INPUTS));
+        Self(roots.chain(inputs).collect())
     }
 
-    /// This, and `other` if `condition` holds.
+    /// These names, and locals that come first.
     #[must_use]
-    pub fn and_if(self, condition: bool, other: Self) -> Self {
-        if condition { self | other } else { self }
+    pub fn with(&self, locals: &[Field], deps: Deps) -> Self {
+        let locals = locals.iter().map(|field| (field.name.clone(), field.ty.clone(), deps));
+        Self(locals.chain(self.0.iter().cloned()).collect())
+    }
+
+    fn find(&self, name: &str) -> Option<&(String, Type, Deps)> {
+        self.0.iter().find(|(known, ..)| known == name)
+    }
+
+    /// The type of a dotted path; the error names what is not known.
+    pub fn resolve(&self, path: &str) -> Result<&Type, String> {
+        let mut steps = path.split('.');
+        let first = steps.next().unwrap_or_default();
+        let Some((_, mut ty, _)) = self.find(first).map(|(n, t, d)| (n, t, d)) else {
+            return Err(unknown(first, "", self.0.iter().map(|(name, ..)| name.as_str())));
+        };
+        for step in steps {
+            match ty {
+                Type::Object(fields) => match fields.iter().find(|f| f.name == step) {
+                    Some(field) => ty = &field.ty,
+                    None => return Err(unknown(step, first, fields.iter().map(|f| f.name.as_str()))),
+                },
+                Type::Any => return Ok(ty),
+                _ => return Err(format!("`{path}`: {} has no fields", ty.describe())),
+            }
+        }
+        Ok(ty)
+    }
+
+    /// What a name depends on.
+    #[must_use]
+    pub fn deps(&self, name: &str) -> Deps {
+        self.find(name).map_or(Deps::NONE, |(.., deps)| *deps)
     }
 }
 
-impl ops::BitOr for Deps {
-    type Output = Self;
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
-
-impl ops::BitOrAssign for Deps {
-    fn bitor_assign(&mut self, other: Self) {
-        self.0 |= other.0;
-    }
-}
-
-impl fmt::Binary for Deps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Binary::fmt(&self.0, f)
-    }
+fn unknown<'k>(name: &str, parent: &str, known: impl Iterator<Item = &'k str>) -> String {
+    let known: Vec<_> = known.collect();
+    let hint = nearest(name, known.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
+    let dot = if parent.is_empty() { "" } else { "." };
+    format!("`{parent}{dot}{name}` is not known{}", hint.unwrap_or_default())
 }
 
 /// A name that every template may use.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     FilePattern,
-    names::Deps,
+    deps::Deps,
     template::{Template, Templates},
     types::Field,
 };

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        names::Deps,
+        deps::Deps,
         raw::{RawBudget, Spot},
         spec::{Amount, Body, Budget, Each, OnOverflow, Part, Share, Unit},
         types::Type,

@@ -9,14 +9,15 @@ use limits::share_budgets;
 
 use super::{
     FilePattern, declare,
+    deps::Deps,
     extend::Placed,
-    names::{Deps, text_fields},
+    names::{Names, text_fields},
     raw::{RawConversation, RawMessage, RawProfile, RawSection, Spot},
     spec::{
         Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, Part, Profile, SectionSpec, SummaryTree,
         TrimSpec,
     },
-    template::{Names, Template, Templates},
+    template::{Template, Templates},
     types::{Field, Type},
 };
 use crate::{

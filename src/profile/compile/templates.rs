@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::{
     super::{
+        names::Names,
         raw::{RawSection, Spot},
-        template::{Names, NoNames, Template, TemplateFault},
+        template::{NoNames, Template, TemplateFault},
         types::Type,
     },
     Compiler,

@@ -1,0 +1,191 @@
+//! Templates: minijinja, checked when loaded, with a shortcut for the plain ones.
+//!
+//! Most templates only put values into text. Those are run straight from a list of steps, see [`steps`].
+
+mod code;
+mod scope;
+mod steps;
+
+use std::collections::BTreeSet;
+
+use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value, machinery::Instruction, syntax::SyntaxConfig};
+
+pub use self::scope::{NoNames, Scope};
+use self::{code::Code, steps::Steps};
+use super::{deps::Deps, filters, names::Names};
+
+/// How many steps one template may take, so that no template runs for ever.
+pub const FUEL: u64 = 2_000_000;
+
+/// A checked template.
+#[derive(Debug, Clone, Default)]
+pub struct Template {
+    key: String,
+    steps: Option<Steps>,
+    names: Vec<String>,
+    /// What of the turn it depends on.
+    pub deps: Deps,
+}
+
+/// What is wrong with a template, and on which of its lines, 1-based.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplateFault {
+    /// The line.
+    pub line: u32,
+    /// One sentence.
+    pub message: String,
+}
+
+/// A profile's templates, compiled.
+#[derive(Debug)]
+pub struct Templates {
+    env: Environment<'static>,
+}
+
+impl Templates {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut env = Environment::new();
+        let mut syntax = SyntaxConfig::builder();
+        syntax.keep_trailing_newline(true);
+        if let Ok(syntax) = syntax.build() {
+            env.set_syntax(syntax);
+        }
+        env.set_undefined_behavior(UndefinedBehavior::Strict);
+        env.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+        env.set_fuel(Some(FUEL));
+        filters::register(&mut env);
+        Self { env }
+    }
+
+    /// Compiles text with values in it.
+    pub fn template(&mut self, key: &str, source: &str, names: &Names) -> Result<Template, TemplateFault> {
+        self.compile(key, source.to_owned(), names)
+    }
+
+    /// Compiles an expression: a condition, or a list's.
+    pub fn expression(&mut self, key: &str, source: &str, names: &Names) -> Result<Template, TemplateFault> {
+        let mut template = self.compile(key, format!("{{% set it = ({source}) %}}"), names)?;
+        template.steps = Steps::of_path(source, names);
+        Ok(template)
+    }
+
+    fn compile(&mut self, key: &str, text: String, names: &Names) -> Result<Template, TemplateFault> {
+        let fault = |e: &minijinja::Error| TemplateFault {
+            line: e.line().and_then(|line| u32::try_from(line).ok()).unwrap_or(1),
+            message: e.detail().map_or_else(|| e.kind().to_string(), ToOwned::to_owned),
+        };
+        self.env.add_template_owned(key.to_owned(), text).map_err(|e| fault(&e))?;
+        let template = self.env.get_template(key).map_err(|e| fault(&e))?;
+
+        let mut used = BTreeSet::new();
+        let functions: BTreeSet<_> = self.env.globals().map(|(name, _)| name).collect();
+        let mut paths: Vec<_> = template.undeclared_variables(true).into_iter().collect();
+        paths.retain(|path| !functions.contains(path.as_str()));
+        paths.sort();
+        let code = Code::of(&template);
+        for path in &paths {
+            names.resolve(path).map_err(|message| TemplateFault { line: code.line_of(path), message })?;
+            used.insert(path.split('.').next().unwrap_or(path).to_owned());
+        }
+        for (index, instruction) in code.instructions().iter().enumerate() {
+            if let Some((name, what, false)) = self.call(instruction) {
+                return Err(TemplateFault {
+                    line: code.line(index),
+                    message: format!("the {what} `{name}` is not known"),
+                });
+            }
+        }
+        let steps = Steps::of(code.instructions(), names);
+        let deps = used.iter().map(|name| names.deps(name)).fold(Deps::NONE, |all, one| all | one);
+        Ok(Template { key: key.to_owned(), steps, names: used.into_iter().collect(), deps })
+    }
+
+    /// The filter, test or function that an instruction calls, and whether there is one of that name.
+    fn call<'i>(&self, instruction: &Instruction<'i>) -> Option<(&'i str, &'static str, bool)> {
+        let mut state = self.env.empty_state();
+        match instruction {
+            Instruction::ApplyFilter(name, ..) => {
+                let known = state.apply_filter(name, &[]).err().is_none_or(|e| e.kind() != ErrorKind::UnknownFilter);
+                Some((name, "filter", known))
+            }
+            Instruction::PerformTest(name, ..) => {
+                let known = state.perform_test(name, &[]).err().is_none_or(|e| e.kind() != ErrorKind::UnknownTest);
+                Some((name, "test", known))
+            }
+            Instruction::CallFunction(name, _) => {
+                Some((name, "function", state.lookup(name).is_some() || *name == "loop"))
+            }
+            _ => None,
+        }
+    }
+
+    /// The rendered text. The error is for the profile's author.
+    pub fn render(&self, template: &Template, scope: &dyn Scope) -> Result<String, String> {
+        if let Some(text) = template.steps.as_ref().and_then(|steps| steps.run(scope)) {
+            return Ok(text);
+        }
+        self.render_jinja(template, scope)
+    }
+
+    fn render_jinja(&self, template: &Template, scope: &dyn Scope) -> Result<String, String> {
+        let compiled = self.env.get_template(&template.key).map_err(|e| e.to_string())?;
+        compiled.render(template.context(scope)).map_err(|e| e.to_string())
+    }
+
+    /// The rendered text of a template that may be absent: then there is none.
+    pub fn render_any(&self, template: Option<&Template>, scope: &dyn Scope) -> Result<String, String> {
+        template.map_or(Ok(String::new()), |template| self.render(template, scope))
+    }
+
+    /// The value of an expression.
+    pub fn evaluate(&self, expression: &Template, scope: &dyn Scope) -> Result<Value, String> {
+        let compiled = self.env.get_template(&expression.key).map_err(|e| e.to_string())?;
+        let captured = compiled.render_captured(expression.context(scope)).map_err(|e| e.to_string())?;
+        Ok(captured.state().lookup("it").unwrap_or_default())
+    }
+
+    /// The paths that an expression compares with constant texts, and the texts.
+    pub fn comparisons(&self, expression: &Template) -> Vec<(String, String)> {
+        self.env.get_template(&expression.key).map_or_else(|_| Vec::new(), |template| Code::of(&template).comparisons())
+    }
+
+    /// Whether a condition holds.
+    pub fn holds(&self, condition: &Template, scope: &dyn Scope) -> Result<bool, String> {
+        if let Some((name, field)) = condition.steps.as_ref().and_then(Steps::as_path)
+            && let Some(text) = scope.text(name, field)
+        {
+            return Ok(!text.is_empty());
+        }
+        self.evaluate(condition, scope).map(|value| value.is_true())
+    }
+}
+
+impl Default for Templates {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Template {
+    /// The name that an expression is, if it is a name and nothing else.
+    #[must_use]
+    pub fn as_name(&self) -> Option<&str> {
+        let (name, field) = self.steps.as_ref()?.as_path()?;
+        field.is_empty().then_some(name)
+    }
+
+    /// The names that it uses, sorted; fields are not told apart.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn context(&self, scope: &dyn Scope) -> Value {
+        Value::from_pairs(self.names.iter().map(|name| (name.as_str(), scope.value(name))))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,10 +8,7 @@ use std::{
 
 use bytes::Bytes;
 
-use super::{
-    CachePlan, Digest,
-    turn::{Role, Spoken},
-};
+use super::{CachePlan, Digest, Role, Spoken};
 use crate::finding::Finding;
 
 /// An assembled prompt. It borrows what the snapshot and the turn already hold.

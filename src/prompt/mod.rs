@@ -8,6 +8,7 @@ mod answer;
 mod assemble;
 mod budget;
 mod cache_plan;
+mod clock;
 mod conversation;
 mod digest;
 mod draft;
@@ -15,11 +16,14 @@ mod error;
 mod forecast;
 mod inputs;
 mod labels;
+mod locals;
 mod lock;
+mod one_line;
 mod piece;
 mod prepared;
 mod scope;
 mod section;
+mod spoken;
 mod token_counts;
 mod turn;
 
@@ -32,9 +36,8 @@ pub use forecast::{forecast, may_lose};
 pub use inputs::check as check_inputs;
 pub use labels::RUNTIME_LABELS;
 pub use prepared::Prepared;
+pub use spoken::{Conversation, Role, Segment, Spoken, ToolCall};
 pub use token_counts::count_tokens;
-pub use turn::{
-    Agent, Channel, Conversation, ResponseFormat, Role, Segment, Snippet, Spoken, Stage, ToolCall, Turn, User,
-};
+pub use turn::{Agent, Channel, ResponseFormat, Snippet, Stage, Turn, User};
 
 use crate::profile::Deps;

@@ -2,27 +2,20 @@
 
 use std::borrow::Cow;
 
-use jiff::{
-    Timestamp,
-    fmt::temporal::DateTimePrinter,
-    tz::{Offset, TimeZone},
-};
 use minijinja::Value;
 
 use super::{
     ResponseFormat, Stage, Turn,
     conversation::Trimmed,
+    one_line::{one_line, one_line_of},
     turn::{Agent, Channel, Snippet, User},
 };
 use crate::{
-    finding::{Code, Finding, Place},
+    finding::{Finding, Place},
     profile::{Profile, Scope},
-    text::{inline::inline, thousands},
+    text::inline::inline,
     workspace::{MANIFEST, Skill, Snapshot},
 };
-
-/// RFC 3339 without fractions of a second.
-const WHOLE_SECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(0));
 
 /// A turn before a snapshot: each value cleaned once, borrowed where it was clean.
 pub struct TurnScope<'a> {
@@ -79,28 +72,6 @@ impl<'a> TurnScope<'a> {
         Self { snapshot, turn, profile, inputs, trimmed: None, agent, user, channel }
     }
 
-    /// The turn's zone, else the workspace's.
-    #[must_use]
-    pub fn zone(&self) -> &TimeZone {
-        self.turn.time_zone.as_ref().unwrap_or(&self.snapshot.manifest.agent.time_zone)
-    }
-
-    /// The zone's IANA name.
-    #[must_use]
-    pub fn zone_name(&self) -> &str {
-        self.zone().iana_name().unwrap_or("UTC")
-    }
-
-    /// A moment in the turn's zone: RFC 3339 with offset, whole seconds.
-    #[must_use]
-    pub fn local(&self, moment: Timestamp) -> String {
-        let offset = self.zone().to_offset(moment);
-        // Where local time was the sun's, offsets had seconds, which RFC 3339 has not.
-        let minutes = (offset.seconds() + 30).div_euclid(60);
-        let offset = Offset::from_seconds(minutes * 60).unwrap_or(offset);
-        WHOLE_SECONDS.timestamp_with_offset_to_string(&moment, offset)
-    }
-
     /// The turn's persona, else the workspace's; trimmed.
     fn persona(&self) -> &str {
         let own = self.snapshot.manifest.agent.persona.as_deref();
@@ -137,18 +108,6 @@ impl<'a> TurnScope<'a> {
     pub fn input(&self, name: &str) -> Option<&Value> {
         let index = self.profile.inputs.iter().position(|input| input.field.name == name)?;
         self.inputs.get(index)
-    }
-
-    fn now(&self, field: &str) -> Option<String> {
-        let zoned = || self.turn.now.to_zoned_datetime(self.zone().clone());
-        Some(match field {
-            "local" => self.local(self.turn.now),
-            "utc" => WHOLE_SECONDS.timestamp_to_string(&self.turn.now),
-            "zone" => self.zone_name().to_owned(),
-            "long" => zoned().strftime("%A, %B %-d, %Y at %-I:%M %p").to_string(),
-            "hour" => zoned().hour().to_string(),
-            _ => return None,
-        })
     }
 }
 
@@ -217,75 +176,4 @@ fn snippet_value(snippet: &Snippet) -> Value {
 
 fn skill_value(skill: &Skill) -> Value {
     Value::from_pairs([("name", &*skill.name), ("description", &skill.description), ("location", &skill.location)])
-}
-
-/// Puts a caller's value on one line, and tells what that took from it.
-pub fn one_line<'v>(value: &'v str, limit: usize, field: &str, findings: &mut Vec<Finding>) -> Cow<'v, str> {
-    one_line_of(value, limit, "the value", || Place::field(field), findings)
-}
-
-fn one_line_of<'v>(
-    value: &'v str,
-    limit: usize,
-    what: &str,
-    place: impl Fn() -> Place,
-    findings: &mut Vec<Finding>,
-) -> Cow<'v, str> {
-    let line = inline(value, limit);
-    if line.cut {
-        let message = format!("{what} is longer than {} characters and was cut", thousands(limit as u64));
-        findings.push(Finding::new(Code::ValueTruncated, place(), message));
-    }
-    if line.sanitized {
-        let message = format!("line breaks, control or hidden characters were taken out of {what}");
-        findings.push(Finding::new(Code::ValueSanitized, place(), message));
-    }
-    line.text
-}
-
-/// A scope with names of its own before those of another.
-pub struct Locals<'s> {
-    /// The names of one's own.
-    pub own: &'s [(&'s str, Local<'s>)],
-    /// Where all other names are.
-    pub outer: &'s dyn Scope,
-}
-
-/// A local value.
-pub enum Local<'s> {
-    /// Text.
-    Text(&'s str),
-    /// Texts by field.
-    Texts(&'s [(&'s str, &'s str)]),
-    /// Any value.
-    Value(Value),
-}
-
-impl Locals<'_> {
-    fn find(&self, name: &str) -> Option<&Local<'_>> {
-        self.own.iter().find(|(own, _)| *own == name).map(|(_, local)| local)
-    }
-}
-
-impl Scope for Locals<'_> {
-    fn text(&self, name: &str, field: &str) -> Option<Cow<'_, str>> {
-        match (self.find(name), field) {
-            (None, _) => self.outer.text(name, field),
-            (Some(Local::Text(text)), "") => Some(Cow::Borrowed(text)),
-            (Some(Local::Texts(fields)), _) => {
-                fields.iter().find(|(own, _)| *own == field).map(|(_, text)| Cow::Borrowed(*text))
-            }
-            (Some(Local::Value(value)), "") => value.as_str().map(|text| Cow::Owned(text.to_owned())),
-            _ => None,
-        }
-    }
-
-    fn value(&self, name: &str) -> Value {
-        match self.find(name) {
-            None => self.outer.value(name),
-            Some(Local::Text(text)) => Value::from(*text),
-            Some(Local::Texts(fields)) => Value::from_pairs(fields.iter().copied()),
-            Some(Local::Value(value)) => value.clone(),
-        }
-    }
 }

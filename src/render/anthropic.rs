@@ -64,6 +64,7 @@ fn mark(blocks: &mut [Value]) {
 #[cfg(test)]
 mod tests {
     use super::{super::sample, *};
+    use crate::prompt::Spoken;
 
     #[test]
     fn system_is_apart_and_turns_alternate() {
@@ -97,10 +98,10 @@ mod tests {
     #[test]
     fn neighbours_of_one_role_are_one_message_and_blanks_none() {
         let spoken = [
-            sample::spoken(Role::User, "a"),
-            sample::spoken(Role::User, "b"),
-            sample::spoken(Role::Assistant, " "),
-            sample::spoken(Role::User, "c"),
+            Spoken::new(Role::User, "a"),
+            Spoken::new(Role::User, "b"),
+            Spoken::new(Role::Assistant, " "),
+            Spoken::new(Role::User, "c"),
         ];
         let rendered = messages(&sample::prompt(spoken.iter().map(sample::carried).collect()));
         let texts: Vec<_> =

@@ -42,13 +42,13 @@ fn in_conversation(messages: &[Message<'_>]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::{super::sample, *};
+    use crate::prompt::Spoken;
 
     #[test]
     fn the_conversation_has_two() {
         for (count, marked) in [(0, &[][..]), (3, &[]), (4, &[2]), (7, &[0, 6]), (30, &[20, 28]), (25, &[24])] {
-            let spoken: Vec<_> = (0..count)
-                .map(|i| sample::spoken(if i % 2 == 0 { Role::User } else { Role::Assistant }, "x"))
-                .collect();
+            let spoken: Vec<_> =
+                (0..count).map(|i| Spoken::new(if i % 2 == 0 { Role::User } else { Role::Assistant }, "x")).collect();
             let messages: Vec<_> = spoken.iter().map(sample::carried).collect();
             assert_eq!(breakpoints(&messages), marked, "{count}");
         }
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn never_more_than_four() {
-        let spoken: Vec<_> = (0..30).map(|_| sample::spoken(Role::User, "x")).collect();
+        let spoken: Vec<_> = (0..30).map(|_| Spoken::new(Role::User, "x")).collect();
         let system = |stability| Message { stability, ..sample::message(Role::System, "x") };
         let mut messages = vec![system(Stability::Stable), system(Stability::Session), system(Stability::Volatile)];
         messages.extend(spoken.iter().map(sample::carried));

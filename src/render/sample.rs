@@ -19,18 +19,6 @@ pub(super) fn message(role: Role, content: &str) -> Message<'_> {
     }
 }
 
-pub(super) fn spoken(role: Role, content: &str) -> Spoken {
-    Spoken {
-        role,
-        content: content.into(),
-        tool_call_id: String::new(),
-        name: String::new(),
-        time: None,
-        tool_calls: Vec::new(),
-        id: String::new(),
-    }
-}
-
 pub(super) fn carried(original: &Spoken) -> Message<'_> {
     let spoken = Some(Carried { index: 0, original, unchanged: true });
     Message { name: "", spoken, stability: Stability::Volatile, ..message(original.role, &original.content) }
@@ -51,11 +39,11 @@ pub(super) fn prompt(messages: Vec<Message<'_>>) -> Prompt<'_> {
 pub(super) fn with_prompt(test: impl FnOnce(&Prompt<'_>)) {
     let call = ToolCall { id: "c1".into(), name: "tide".into(), arguments_json: r#"{"port":"Kiel"}"#.into() };
     let conversation = [
-        Spoken { name: "Dana".into(), ..spoken(Role::User, "When is high tide?") },
-        Spoken { tool_calls: vec![call], ..spoken(Role::Assistant, "") },
-        Spoken { tool_call_id: "c1".into(), ..spoken(Role::Tool, "14:05") },
-        spoken(Role::Assistant, "At 14:05."),
-        Spoken { name: "Dana O'Neil".into(), ..spoken(Role::User, "Thanks, \"界\"\n") },
+        Spoken { name: "Dana".into(), ..Spoken::new(Role::User, "When is high tide?") },
+        Spoken { tool_calls: vec![call], ..Spoken::new(Role::Assistant, "") },
+        Spoken { tool_call_id: "c1".into(), ..Spoken::new(Role::Tool, "14:05") },
+        Spoken::new(Role::Assistant, "At 14:05."),
+        Spoken { name: "Dana O'Neil".into(), ..Spoken::new(Role::User, "Thanks, \"界\"\n") },
     ];
     let mut messages = vec![
         message(Role::System, "SKELETON"),

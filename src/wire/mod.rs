@@ -249,13 +249,10 @@ mod tests {
 
     fn spoken() -> Spoken {
         Spoken {
-            role: Role::Assistant,
-            content: "calling".into(),
             tool_call_id: "c0".into(),
             name: "Dana".into(),
-            time: None,
             tool_calls: vec![ToolCall { id: "c1".into(), name: "tide".into(), arguments_json: "{}".into() }],
-            id: String::new(),
+            ..Spoken::new(Role::Assistant, "calling")
         }
     }
 

@@ -2,8 +2,10 @@
 //!
 //! kern counts so; the JSON is that of the AI SDK's messages, which kern stores.
 
-use super::Spoken;
-use crate::{prompt::Role, text::measure::utf16};
+use crate::{
+    prompt::{Role, Spoken},
+    text::measure::utf16,
+};
 
 /// What every message takes besides its JSON.
 const PER_MESSAGE: u64 = 4;
@@ -74,15 +76,7 @@ mod tests {
     use crate::prompt::ToolCall;
 
     fn spoken(role: Role) -> Spoken {
-        Spoken {
-            role,
-            content: String::new(),
-            tool_call_id: "c1".into(),
-            name: "read".into(),
-            time: None,
-            tool_calls: Vec::new(),
-            id: String::new(),
-        }
+        Spoken { tool_call_id: "c1".into(), name: "read".into(), ..Spoken::new(role, "") }
     }
 
     /// The size of a message from its JSON, as JavaScript computes it.

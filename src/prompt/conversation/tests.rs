@@ -11,7 +11,7 @@ use super::*;
 use crate::{
     id::Id,
     profile::ProfileSet,
-    prompt::{Conversation, Prompt, Segment, ToolCall, Turn, assemble},
+    prompt::{Carried, Conversation, Prompt, Role, Segment, Spoken, ToolCall, Turn, assemble},
     settings::Settings,
     workspace::{Load, MemoryTree, Snapshot, load},
 };
@@ -29,18 +29,6 @@ static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
     .unwrap()
 });
 
-fn spoken(role: Role, content: &str) -> Spoken {
-    Spoken {
-        role,
-        content: content.into(),
-        tool_call_id: String::new(),
-        name: String::new(),
-        time: None,
-        tool_calls: Vec::new(),
-        id: String::new(),
-    }
-}
-
 fn turn(conversation: Conversation, inputs: &serde_json::Value) -> Turn {
     let inputs = inputs.as_object().cloned().unwrap_or_default();
     Turn { conversation, inputs, ..Turn::at(Timestamp::UNIX_EPOCH) }
@@ -54,13 +42,13 @@ fn prompt<'a>(snapshot: &'a Snapshot, profile: &str, turn: &'a Turn) -> Prompt<'
 fn ten_thousand_messages_and_a_thousand_segments_are_no_matter() {
     let snapshot = &*SNAPSHOT;
     let message = |n: usize| match n % 4 {
-        0 => spoken(Role::User, &"ask ".repeat(20)),
+        0 => Spoken::new(Role::User, &"ask ".repeat(20)),
         1 => {
             let call = ToolCall { id: "c".into(), name: "t".into(), arguments_json: "{}".into() };
-            Spoken { tool_calls: vec![call], ..spoken(Role::Assistant, "") }
+            Spoken { tool_calls: vec![call], ..Spoken::new(Role::Assistant, "") }
         }
-        2 => Spoken { tool_call_id: "c".into(), ..spoken(Role::Tool, &"out ".repeat(100)) },
-        _ => Spoken { id: n.to_string(), ..spoken(Role::Assistant, "done") },
+        2 => Spoken { tool_call_id: "c".into(), ..Spoken::new(Role::Tool, &"out ".repeat(100)) },
+        _ => Spoken { id: n.to_string(), ..Spoken::new(Role::Assistant, "done") },
     };
     let segment = |n: u64| Segment {
         id: n.to_string(),
@@ -104,7 +92,8 @@ fn ten_thousand_messages_and_a_thousand_segments_are_no_matter() {
 /// passages before them are not marked.
 #[test]
 fn a_provider_is_asked_to_keep_what_stays() {
-    let speak = |n: usize| spoken(if n.is_multiple_of(2) { Role::User } else { Role::Assistant }, &format!("m{n}"));
+    let speak =
+        |n: usize| Spoken::new(if n.is_multiple_of(2) { Role::User } else { Role::Assistant }, &format!("m{n}"));
     for (count, marked) in [(3, &[][..]), (7, &["m0", "m6"]), (30, &["m20", "m28"])] {
         let conversation = Conversation { messages: (0..count).map(speak).collect(), ..Conversation::default() };
         let turn = turn(conversation, &serde_json::json!({"recall": [{"text": "found"}]}));
@@ -126,7 +115,7 @@ fn any_spoken() -> impl Strategy<Value = Spoken> {
         |(role, content, id, result_of, calls)| {
             let call = |id: &&str| ToolCall { id: (*id).into(), name: "t".into(), arguments_json: "{}".into() };
             let tool_calls = if role == Role::Assistant { calls.iter().map(call).collect() } else { Vec::new() };
-            Spoken { id: id.into(), tool_call_id: result_of.into(), tool_calls, ..spoken(role, &content) }
+            Spoken { id: id.into(), tool_call_id: result_of.into(), tool_calls, ..Spoken::new(role, &content) }
         },
     )
 }

@@ -1,6 +1,9 @@
 //! Cutting a tool result that is longer than the profile carries.
 
-use crate::text::{measure::utf16, thousands};
+use crate::{
+    prompt::{Role, Spoken},
+    text::{measure::utf16, thousands},
+};
 
 /// The head of a tool result, and the note that says so.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,9 +16,14 @@ pub struct Shortened {
     pub reason: String,
 }
 
+/// The head of a message that is a tool's result and too long; `None`: it is carried whole.
+pub fn shortened(spoken: &Spoken, limit: u64) -> Option<Shortened> {
+    if spoken.role == Role::Tool { shorten(&spoken.content, limit) } else { None }
+}
+
 /// The first `limit` UTF-16 units of a longer text, with a note; `None`: the text fits, or `limit` is 0, which is none.
 /// A character that would be halved is left out.
-pub fn shorten(text: &str, limit: u64) -> Option<Shortened> {
+fn shorten(text: &str, limit: u64) -> Option<Shortened> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     // No text has more UTF-16 units than bytes.
     if limit == 0 || text.len() <= limit {

@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::Spoken;
-use crate::prompt::Role;
+use crate::prompt::{Role, Spoken};
 
 /// The messages at `kept`, without orphans: a call whose results are not all there goes with those that are, a result
 /// without its call goes, and results stand directly after their call. A result belongs to the newest call of its id
@@ -49,15 +48,8 @@ mod tests {
 
     fn spoken(role: Role, result_of: &str, calls: &[&str]) -> Spoken {
         let call = |id: &&str| ToolCall { id: (*id).into(), name: "t".into(), arguments_json: "{}".into() };
-        Spoken {
-            role,
-            content: "x".into(),
-            tool_call_id: result_of.into(),
-            name: String::new(),
-            time: None,
-            tool_calls: calls.iter().map(call).collect(),
-            id: String::new(),
-        }
+        let tool_calls = calls.iter().map(call).collect();
+        Spoken { tool_call_id: result_of.into(), tool_calls, ..Spoken::new(role, "x") }
     }
 
     #[test]

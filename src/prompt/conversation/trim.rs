@@ -3,29 +3,92 @@
 //! The cut is aimed at a place that stays the same for many turns, so that providers can keep the prefix: the end of
 //! a summarised segment, else a multiple of twenty; and then it is walked back to a message of the user.
 
+use super::{estimate, position, segments, tool_results};
+use crate::{
+    profile::TrimSpec,
+    prompt::{
+        Role, Spoken,
+        budget::{amount, share},
+        scope::TurnScope,
+    },
+};
+
 /// A cut without a segment's end to aim at is aimed at a multiple of this.
 const STEP: u64 = 20;
 /// A cut is aimed only where this many messages, or more, are left.
 const LEFT: u64 = 4;
 
+/// How many of the messages are trimmed.
+pub(super) fn trim_front(scope: &TurnScope<'_>, kept: &[usize], result_limit: u64, budget: u64) -> usize {
+    let conversation = &scope.turn.conversation;
+    let of = |index: &usize| &conversation.messages[*index];
+    let size = |message: &Spoken| match tool_results::shortened(message, result_limit) {
+        Some(cut) => estimate::message(message, &cut.text),
+        None => estimate::message(message, &message.content),
+    };
+    let sizes: Vec<u64> = kept.iter().map(|index| size(of(index))).collect();
+    let users: Vec<bool> = kept.iter().map(|index| of(index).role == Role::User).collect();
+    let positions: Vec<u64> = kept.iter().map(|&index| position(scope, index)).collect();
+    let history = History {
+        sizes: &sizes,
+        users: &users,
+        positions: &positions,
+        length: position(scope, conversation.messages.len()),
+        ends: &segments::ends(&conversation.segments),
+    };
+    history.start(budget)
+}
+
+/// The estimated tokens that a profile has.
+pub(super) struct TrimBudget {
+    /// For messages.
+    pub raw: u64,
+    /// For summaries.
+    pub summaries: u64,
+}
+
+impl TrimBudget {
+    /// Without segments there is nothing to summarise with: all of it is for messages.
+    pub(super) fn of(trim: &TrimSpec, scope: &TurnScope<'_>) -> Self {
+        let max = amount(&trim.max_tokens, scope.profile, &scope.inputs).unwrap_or(0);
+        let share = share(&trim.summary_budget, scope.profile, &scope.inputs);
+        if scope.turn.conversation.segments.is_empty() || share == 0.0 {
+            return Self { raw: max, summaries: 0 };
+        }
+        Self { raw: part(max, 1.0 - share), summaries: part(max, share) }
+    }
+}
+
+/// A part of a whole, rounded half up.
+fn part(whole: u64, share: f64) -> u64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a budget beyond 2^53 tokens has no use for its last digits; neither factor is negative"
+    )]
+    let part = (whole as f64 * share + 0.5).floor() as u64;
+    part
+}
+
 /// What the cut depends on. All slices but `ends` are by message.
-pub struct History<'h> {
+struct History<'h> {
     /// Estimated tokens.
-    pub sizes: &'h [u64],
+    sizes: &'h [u64],
     /// Whether the user wrote it.
-    pub users: &'h [bool],
+    users: &'h [bool],
     /// Its index in the whole history; ascending.
-    pub positions: &'h [u64],
+    positions: &'h [u64],
     /// How many messages the whole history has.
-    pub length: u64,
+    length: u64,
     /// Where segments of level 0 end, in the whole history; ascending.
-    pub ends: &'h [u64],
+    ends: &'h [u64],
 }
 
 impl History<'_> {
     /// The index of the first message to carry, so that at most `budget` tokens are; 0: all are. The last message stays
     /// in any case. A budget of 0 is none.
-    pub fn start(&self, budget: u64) -> usize {
+    fn start(&self, budget: u64) -> usize {
         let mut rest = self.sizes.iter().fold(0_u64, |sum, &size| sum.saturating_add(size));
         if budget == 0 || rest <= budget {
             return 0;

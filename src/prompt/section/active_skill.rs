@@ -7,7 +7,8 @@ use crate::{
     profile::{Body, SectionSpec, Template},
     prompt::{
         Role, Source, TurnError,
-        scope::{Local, Locals, TurnScope},
+        locals::{Local, Locals},
+        scope::TurnScope,
     },
     workspace::{SKILL_FILE, Skill},
     yaml::nearest,

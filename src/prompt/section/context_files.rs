@@ -8,8 +8,9 @@ use crate::{
     finding::Finding,
     profile::{SectionSpec, Template},
     prompt::{
+        locals::{Local, Locals},
         piece::Piece,
-        scope::{Local, Locals, TurnScope},
+        scope::TurnScope,
     },
     text::{
         cut::{Cut, cut},

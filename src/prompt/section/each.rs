@@ -9,8 +9,9 @@ use crate::{
     prompt::{
         answer::measure,
         budget::Budgets,
+        locals::{Local, Locals},
         piece::Piece,
-        scope::{Local, Locals, TurnScope},
+        scope::TurnScope,
         turn::Snippet,
     },
     text::thousands,

@@ -8,7 +8,7 @@ use super::{Rendered, included};
 use crate::{
     finding::{Finding, member},
     profile::{Fact, Scope, SectionSpec},
-    prompt::scope::{TurnScope, one_line},
+    prompt::{one_line::one_line, scope::TurnScope},
 };
 
 /// Renders the facts that are known. Every value stays on its line.

@@ -8,8 +8,9 @@ use crate::{
     profile::{SectionSpec, Template},
     prompt::{
         answer::measure,
+        locals::{Local, Locals},
         piece::Piece,
-        scope::{Local, Locals, TurnScope},
+        scope::TurnScope,
     },
     settings::SkillLimits,
     text::{measure::chars, shorten, thousands, xml},

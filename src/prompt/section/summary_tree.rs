@@ -8,8 +8,9 @@ use crate::{
     prompt::{
         Segment,
         conversation::segments::{Selection, select},
+        locals::{Local, Locals},
         piece::Piece,
-        scope::{Local, Locals, TurnScope},
+        scope::TurnScope,
     },
 };
 

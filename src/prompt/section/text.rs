@@ -9,8 +9,9 @@ use crate::{
     prompt::{
         Size, Source, Stability,
         answer::measure,
+        locals::{Local, Locals},
         piece::Piece,
-        scope::{Local, Locals, TurnScope},
+        scope::TurnScope,
     },
     text::cut::{Cut, Extent, cut},
     workspace::{Document, Snapshot},

@@ -1,0 +1,54 @@
+//! Names that hold for one entry, file or message, before those of the turn.
+
+use std::borrow::Cow;
+
+use minijinja::Value;
+
+use crate::profile::Scope;
+
+/// A scope with names of its own before those of another.
+pub struct Locals<'s> {
+    /// The names of one's own.
+    pub own: &'s [(&'s str, Local<'s>)],
+    /// Where all other names are.
+    pub outer: &'s dyn Scope,
+}
+
+/// A local value.
+pub enum Local<'s> {
+    /// Text.
+    Text(&'s str),
+    /// Texts by field.
+    Texts(&'s [(&'s str, &'s str)]),
+    /// Any value.
+    Value(Value),
+}
+
+impl Locals<'_> {
+    fn find(&self, name: &str) -> Option<&Local<'_>> {
+        self.own.iter().find(|(own, _)| *own == name).map(|(_, local)| local)
+    }
+}
+
+impl Scope for Locals<'_> {
+    fn text(&self, name: &str, field: &str) -> Option<Cow<'_, str>> {
+        match (self.find(name), field) {
+            (None, _) => self.outer.text(name, field),
+            (Some(Local::Text(text)), "") => Some(Cow::Borrowed(text)),
+            (Some(Local::Texts(fields)), _) => {
+                fields.iter().find(|(own, _)| *own == field).map(|(_, text)| Cow::Borrowed(*text))
+            }
+            (Some(Local::Value(value)), "") => value.as_str().map(|text| Cow::Owned(text.to_owned())),
+            _ => None,
+        }
+    }
+
+    fn value(&self, name: &str) -> Value {
+        match self.find(name) {
+            None => self.outer.value(name),
+            Some(Local::Text(text)) => Value::from(*text),
+            Some(Local::Texts(fields)) => Value::from_pairs(fields.iter().copied()),
+            Some(Local::Value(value)) => value.clone(),
+        }
+    }
+}

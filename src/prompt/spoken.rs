@@ -1,0 +1,109 @@
+//! The conversation that a turn brings.
+
+use jiff::Timestamp;
+
+/// The conversation so far, oldest first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Conversation {
+    /// The messages at hand.
+    pub messages: Vec<Spoken>,
+    /// The tree of summaries over the whole history.
+    pub segments: Vec<Segment>,
+    /// Index, in the whole history, of `messages[0]`.
+    pub first_index: u64,
+}
+
+/// A message of the conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spoken {
+    /// Who, by role.
+    pub role: Role,
+    /// The text.
+    pub content: String,
+    /// Set on a tool result; empty: none.
+    pub tool_call_id: String,
+    /// The speaker's name; may be empty.
+    pub name: String,
+    /// When.
+    pub time: Option<Timestamp>,
+    /// Set on an assistant message that calls tools.
+    pub tool_calls: Vec<ToolCall>,
+    /// For removing duplicates; empty: never a duplicate.
+    pub id: String,
+}
+
+impl Spoken {
+    /// A message that says `content`, and nothing more.
+    #[must_use]
+    pub fn new(role: Role, content: &str) -> Self {
+        Self {
+            role,
+            content: content.into(),
+            tool_call_id: String::new(),
+            name: String::new(),
+            time: None,
+            tool_calls: Vec::new(),
+            id: String::new(),
+        }
+    }
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolCall {
+    /// Its id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments, as JSON text.
+    pub arguments_json: String,
+}
+
+/// A summary of a stretch of the history.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Segment {
+    /// Its id.
+    pub id: String,
+    /// Its parent's id; empty: a root.
+    pub parent_id: String,
+    /// 0: a summary of messages; n: of level n-1.
+    pub level: u32,
+    /// First message, inclusive.
+    pub message_start: u64,
+    /// Last message, exclusive.
+    pub message_end: u64,
+    /// When it began.
+    pub start_time: Option<Timestamp>,
+    /// When it ended.
+    pub end_time: Option<Timestamp>,
+    /// The text.
+    pub summary: String,
+    /// Its tokens; 0: to be estimated.
+    pub summary_tokens: u32,
+}
+
+/// A message's role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// `system`.
+    System,
+    /// `user`.
+    User,
+    /// `assistant`.
+    Assistant,
+    /// `tool`.
+    Tool,
+}
+
+impl Role {
+    /// Lower-case name, as providers, profiles and digests write it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The parts of an answer, each over small, typical and large workspaces: `cargo bench --bench parts`.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
 
 #[path = "common/site.rs"]
 mod site;

@@ -2,7 +2,7 @@
 //!
 //! The services are generated apart, into [`crate::grpc`], which alone knows tonic.
 
-#![allow(missing_docs, clippy::pedantic)]
+#![allow(missing_docs, clippy::pedantic, reason = "generated")]
 
 include!(concat!(env!("OUT_DIR"), "/promptd.v1.rs"));
 

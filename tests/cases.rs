@@ -3,7 +3,7 @@
 //! `tests/cases/README.md` explains the layout. `INSTA_UPDATE=always cargo test --test cases` writes the
 //! snapshots anew; read the difference before you commit it.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, reason = "tests")]
 
 use std::{fmt::Write as _, path::Path};
 

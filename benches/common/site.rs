@@ -1,5 +1,7 @@
 //! Workspaces to measure with: small, typical, large.
 
+#![allow(dead_code, reason = "each bench uses a part")]
+
 use std::{fmt::Write as _, fs, path::Path};
 
 /// Three files of 3,900 characters and 20 skills.
@@ -8,13 +10,11 @@ pub fn typical(folder: &Path) {
 }
 
 /// One line a file and one skill.
-#[allow(dead_code)]
 pub fn small(folder: &Path) {
     workspace(folder, 60, 1);
 }
 
 /// Files over their limits, and 150 skills.
-#[allow(dead_code)]
 pub fn large(folder: &Path) {
     workspace(folder, 1 << 20, 150);
 }

@@ -7,12 +7,17 @@
 //! `-- --short` is for CI: fewer calls, and it fails where a ratio is far behind the recorded one.
 //! `-- --record` writes `docs/performance.json` and the tables of `docs/performance.md`.
 
-#![allow(missing_docs, clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, clippy::panic)]
 #![allow(
+    missing_docs,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    clippy::panic,
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    clippy::cast_possible_wrap
+    clippy::cast_possible_wrap,
+    reason = "a benchmark"
 )]
 
 mod bare;

@@ -1,5 +1,7 @@
 //! A server as a process of its own, and the processor time it has used.
 
+#![allow(dead_code, reason = "each bench uses a part")]
+
 use std::{
     fs,
     io::{BufRead, BufReader},
@@ -25,7 +27,6 @@ impl Served {
     }
 
     /// The same, logging only what is wrong: a line a save would bury the figures.
-    #[allow(dead_code)]
     pub fn quiet(workspaces: &Path) -> Self {
         let mut command = Self::command(workspaces);
         command.args(["--log", "warn"]);
@@ -59,14 +60,12 @@ impl Served {
     }
 
     /// Tells it to stop, as a supervisor does.
-    #[allow(dead_code)]
     pub fn terminate(&self) {
         let status = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
         assert!(status.success());
     }
 
     /// Waits until it has ended.
-    #[allow(dead_code)]
     pub async fn ended(&mut self) -> ExitStatus {
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -87,7 +86,6 @@ impl Served {
     }
 
     /// Its memory in bytes.
-    #[allow(dead_code)]
     pub fn resident(&self) -> u64 {
         let statm = fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();
         statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096

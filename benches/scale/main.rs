@@ -5,17 +5,21 @@
 //! `-- --short` is for CI: fewer workspaces and rounds. `-- --record` writes `docs/scale.json`, `docs/linear.svg` and
 //! the tables of `docs/performance.md` and `docs/scaling.md`. `-- --part linear` runs one part alone.
 
-#![allow(missing_docs, clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, clippy::expect_used)]
-// Modules shared with the other benches are used in part.
 #![allow(
+    missing_docs,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    clippy::expect_used,
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    clippy::cast_possible_wrap
+    clippy::cast_possible_wrap,
+    reason = "a benchmark"
 )]
 
 #[path = "../load/drive.rs"]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "what the load bench alone uses")]
 mod drive;
 mod linear;
 #[path = "../common/machine.rs"]
@@ -24,15 +28,13 @@ mod machine;
 mod many;
 mod plot;
 #[path = "../load/process.rs"]
-#[allow(dead_code)]
 mod process;
 mod record;
 mod replicas;
 #[path = "../load/requests.rs"]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "what the load bench alone uses")]
 mod requests;
 #[path = "../common/site.rs"]
-#[allow(dead_code)]
 mod site;
 mod watches;
 mod workspaces;

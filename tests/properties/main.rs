@@ -1,6 +1,6 @@
 //! What holds of every prompt, whatever the workspace and the turn.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, reason = "tests")]
 
 mod arbitrary;
 mod assembly;

@@ -1,6 +1,12 @@
 //! The generated services: servers for this crate, clients for tests and benchmarks.
 
-#![allow(missing_docs, unreachable_pub, clippy::pedantic, reason = "generated")]
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::pedantic,
+    clippy::allow_attributes_without_reason,
+    reason = "generated"
+)]
 
 include!(concat!(env!("OUT_DIR"), "/services/promptd.v1.rs"));
 include!(concat!(env!("OUT_DIR"), "/services/server/promptd.v1.rs"));

@@ -17,6 +17,7 @@ use crate::{
     finding::Code,
     grpc, request,
     settings::{RiskPolicy, Settings, SkillLimits},
+    text::clamped,
     yaml::{Fault, Faults, Fields, Mark, Node, Value},
 };
 
@@ -133,8 +134,7 @@ fn options(root: &mut Fields<'_, '_>, mut limits: Fields<'_, '_>, overrides: &Ov
         max_in_flight: at_least_one(&mut limits, "max_in_flight", count),
         max_streams: at_least_one(&mut limits, "max_streams", count),
         max_connections: at_least_one(&mut limits, "max_connections", count),
-        max_streams_per_connection: u32::try_from(at_least_one(&mut limits, "max_streams_per_connection", count))
-            .unwrap_or(u32::MAX),
+        max_streams_per_connection: clamped(at_least_one(&mut limits, "max_streams_per_connection", count)),
         max_call_time: at_least_a_second(&mut limits, "max_call_time"),
         keepalive_interval: at_least_a_second(&mut grpc, "keepalive_interval"),
         keepalive_timeout: at_least_a_second(&mut grpc, "keepalive_timeout"),

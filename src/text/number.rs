@@ -14,7 +14,7 @@ pub fn thousands(number: u64) -> String {
     grouped
 }
 
-/// A count or a place in 32 bits, as the contract has them. Texts and lists are far smaller: what makes them has limits.
+/// A count, a line or a place in 32 bits, as the contract has them; what it comes from has far lower limits.
 #[must_use]
 pub fn clamped(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)

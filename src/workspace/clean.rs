@@ -3,7 +3,10 @@
 //! Changed are, and nothing else: byte order marks at the beginning, CRLF and lone CR, bytes that are not UTF-8,
 //! UTF-16, control characters but tab and LF, white space at the end and blank lines at the beginning.
 
-use crate::finding::{Code, Finding, Place};
+use crate::{
+    finding::{Code, Finding, Place},
+    text::clamped,
+};
 
 /// A cleaned text and what was changed to get it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +68,7 @@ pub(super) fn trim(text: &str) -> &str {
 
 /// The 1-based line that the byte `offset` stands on.
 pub(super) fn line_of(text: &str, offset: usize) -> u32 {
-    u32::try_from(text.get(..offset).unwrap_or_default().matches('\n').count()).unwrap_or(u32::MAX).saturating_add(1)
+    clamped(text.get(..offset).unwrap_or_default().matches('\n').count()).saturating_add(1)
 }
 
 /// The control characters dropped: how many, and the first with its place.
@@ -80,7 +83,7 @@ impl Dropped {
         self.count += 1;
         self.first.get_or_insert_with(|| {
             let line = before.rsplit('\n').next().unwrap_or_default();
-            let column = u32::try_from(line.chars().count()).unwrap_or(u32::MAX).saturating_add(1);
+            let column = clamped(line.chars().count()).saturating_add(1);
             (c, line_of(before, before.len()), column)
         });
     }
@@ -139,7 +142,7 @@ fn is_cut_char(bytes: &[u8]) -> bool {
 /// The line that comes next to `text`, CR and CRLF counted as line ends.
 fn first_line_number(text: &str) -> u32 {
     let ends = text.matches('\n').count() + text.matches('\r').count() - text.matches("\r\n").count();
-    u32::try_from(ends).unwrap_or(u32::MAX).saturating_add(1)
+    clamped(ends).saturating_add(1)
 }
 
 fn decode_utf16(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 
 use super::{Fault, Mark, Node, Pair, Scalar, Value};
-use crate::finding::Code;
+use crate::{finding::Code, text::clamped};
 
 /// The largest YAML text that is parsed, in bytes.
 pub const MAX_YAML_BYTES: usize = 1 << 20;
@@ -172,8 +172,7 @@ fn mark(span: Span) -> Mark {
 
 /// The parser counts lines from 1 and columns from 0.
 fn position(line: usize, column: usize) -> Mark {
-    let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    Mark { line: clamp(line), column: clamp(column).saturating_add(1) }
+    Mark { line: clamped(line), column: clamped(column).saturating_add(1) }
 }
 
 /// What is never closed is noticed past the last line; the place told is that line's end, which a person can look at.

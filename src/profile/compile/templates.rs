@@ -11,7 +11,7 @@ use super::{
     },
     Compiler,
 };
-use crate::{finding::Code, yaml::nearest};
+use crate::{finding::Code, text::clamped, yaml::nearest};
 
 impl Compiler<'_> {
     pub(super) fn template_of(&mut self, key: &str, raw: &RawSection, names: &Names) -> Template {
@@ -63,7 +63,7 @@ impl Compiler<'_> {
             // texts are folded or have escapes: their fault is where they begin.
             if spot.literal {
                 let blank = spot.value.len() - spot.value.trim_start_matches('\n').len();
-                let first = placed.at.line.saturating_sub(u32::try_from(blank).unwrap_or(u32::MAX));
+                let first = placed.at.line.saturating_sub(clamped(blank));
                 placed.at.line = (first + fault.line).saturating_sub(1);
                 placed.at.column = 0;
             }

@@ -6,6 +6,7 @@ use crate::{
     id::Id,
     profile::ProfileSet,
     settings::RiskPolicy,
+    text::clamped,
     workspace::{
         manifest::{AgentSettings, ContextSettings, Lock, MANIFEST, Manifest, inputs, values},
         tree::FileBytes,
@@ -52,8 +53,7 @@ fn text_of(file: &FileBytes) -> Result<&str, Finding> {
         let good = String::from_utf8_lossy(&file.bytes[..error.valid_up_to()]);
         let line = good.matches('\n').count() + 1;
         let column = good.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        let clamp = |n| u32::try_from(n).unwrap_or(u32::MAX);
-        let place = Place::at(MANIFEST, clamp(line), clamp(column));
+        let place = Place::at(MANIFEST, clamped(line), clamped(column));
         Finding::new(Code::YamlSyntax, place, "not valid UTF-8: save the file as UTF-8")
     })
 }

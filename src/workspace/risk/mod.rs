@@ -14,6 +14,7 @@ use std::ops::Range;
 use crate::{
     finding::{Code, Finding, Place, Severity},
     settings::RiskPolicy,
+    text::clamped,
     yaml::Mark,
 };
 
@@ -152,14 +153,13 @@ struct Places<'t> {
 
 impl Places<'_> {
     fn find(&mut self, offset: usize) -> (u32, u32) {
-        let clamp = |n| u32::try_from(n).unwrap_or(u32::MAX);
         if offset < self.offset {
             (self.offset, self.line) = (0, 1);
         }
-        self.line = self.line.saturating_add(clamp(self.text[self.offset..offset].matches('\n').count()));
+        self.line = self.line.saturating_add(clamped(self.text[self.offset..offset].matches('\n').count()));
         self.offset = offset;
         let line_start = self.text[..offset].rfind('\n').map_or(0, |end| end + 1);
-        (self.line, clamp(self.text[line_start..offset].chars().count()).saturating_add(1))
+        (self.line, clamped(self.text[line_start..offset].chars().count()).saturating_add(1))
     }
 }
 

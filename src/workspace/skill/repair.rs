@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::text::clamped;
+
 /// Puts plain values with `: ` in them in quotes, lines kept. Gives the text and, of each value mended, its 1-based
 /// line and key.
 pub(super) fn repair(yaml: &str) -> (String, Vec<(u32, String)>) {
@@ -18,7 +20,7 @@ pub(super) fn repair(yaml: &str) -> (String, Vec<(u32, String)>) {
                 let end = end();
                 let whole = fold(value, &lines[at + 1..end]);
                 if has_colon(&whole) {
-                    repaired.push((u32::try_from(at + 1).unwrap_or(u32::MAX), key.trim().to_owned()));
+                    repaired.push((clamped(at + 1), key.trim().to_owned()));
                     let _ = writeln!(mended, "{key}: '{}'", whole.replace('\'', "''"));
                     mended.extend((at + 1..end).map(|_| '\n'));
                 } else {

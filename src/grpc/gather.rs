@@ -15,6 +15,8 @@ use tonic::transport::server::Connected;
 /// The most bytes that are held back: a few answers. The loopback device takes as much in one piece, and the allocator
 /// keeps a buffer that is below 64 KiB for the next one.
 const BATCH_BYTES: usize = 60 << 10;
+/// The least that is made room for; an answer of one large frame has room for the small ones after it.
+const MIN_BYTES: usize = 4 << 10;
 /// What every HTTP/2 connection begins with, and no other. Where it comes in pieces, nothing is gathered.
 const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -60,8 +62,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Gather<T> {
         if !self.held.is_empty() && self.held.len() + bytes > BATCH_BYTES {
             ready!(self.send(cx))?;
         }
-        if self.held.is_empty() {
-            self.held.reserve_exact(BATCH_BYTES);
+        if self.held.is_empty() && bytes > 0 {
+            self.held.reserve_exact((2 * bytes).clamp(MIN_BYTES, BATCH_BYTES));
         }
         let before = self.held.len();
         for part in parts {

@@ -54,8 +54,7 @@ const METHODS: &[(Service, &str, Kind)] = &[
 impl Method {
     /// The method of a request's path.
     pub(super) fn of(path: &str) -> Self {
-        let name = path.strip_prefix('/').unwrap_or(path);
-        let known = METHODS.iter().find(|(_, known, _)| *known == name);
+        let known = path.strip_prefix('/').and_then(|name| METHODS.iter().find(|(_, known, _)| *known == name));
         known.map_or(Self { name: "other", service: None, kind: Unary }, |&(service, name, kind)| Self {
             name,
             service: Some(service),
@@ -86,6 +85,9 @@ mod tests {
                         let known = Method::of(&path);
                         assert_eq!(format!("/{}", known.name), path);
                         assert_eq!(known.kind == Stream, method.server_streaming(), "{path}");
+                        let others = METHODS.iter().filter(|(other, ..)| Some(*other) == known.service);
+                        let prefix = format!("{}.{}/", file.package(), service.name());
+                        assert!(others.clone().all(|(_, name, _)| name.starts_with(&prefix)), "{path}");
                     }
                 }
             }

@@ -1,6 +1,9 @@
 //! What is in the log, and what never is.
 
-use promptd::proto::{AssemblePromptRequest, KnowledgeSnippet, Turn, User};
+use promptd::{
+    grpc::api::workspace_service_client::WorkspaceServiceClient,
+    proto::{AssemblePromptRequest, KnowledgeSnippet, Turn, User, WatchWorkspaceRequest},
+};
 
 use super::{
     serve::{assemble, call},
@@ -82,6 +85,32 @@ fn the_line_of_a_call_names_it_its_caller_and_its_trace() {
         // What ends well is for `debug` alone.
         assert!(!log.contains("turn-16"), "{log}");
     }
+}
+
+#[test]
+fn the_line_of_a_call_that_finds_no_place_names_its_caller() {
+    let home =
+        folder(&[("ws/AGENTS.md", "A."), ("tokens.yaml", "tokens: [{name: front-end, token: 0123456789abcdef}]\n")]);
+    let config = "listen: 127.0.0.1:0\nworkspaces: {single: [ws]}\nauth: {tokens_file: tokens.yaml}\n\
+                  limits: {max_streams: 1}\n";
+    write(&home.path().join("promptd.yaml"), config);
+    let service = Service::start(home.path(), &["serve", "--config", "promptd.yaml"]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut client = WorkspaceServiceClient::connect(format!("http://{}", service.address())).await.unwrap();
+        let watch = || {
+            let request = WatchWorkspaceRequest { workspace_id: "ws".into(), ..Default::default() };
+            let mut request = tonic::Request::new(request);
+            request.metadata_mut().insert("authorization", "Bearer 0123456789abcdef".parse().unwrap());
+            request
+        };
+        let open = client.watch_workspace(watch()).await.unwrap();
+        assert_eq!(client.watch_workspace(watch()).await.unwrap_err().code(), tonic::Code::Unavailable);
+        drop(open);
+    });
+    let log = service.stop();
+    let line = log.lines().find(|line| line.contains("UNAVAILABLE")).unwrap();
+    assert!(line.contains("caller=\"front-end\""), "{line}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ use tonic::{Code, Status, body::Body};
 
 use self::{
     body::Guarded,
-    panics::{Panicked, catch},
+    panics::{Panicked, catch, guarded},
     record::Record,
     status::detailed,
     trace::RequestId,
@@ -83,39 +83,44 @@ impl Shared {
         }
     }
 
-    /// Lets a call in, or says why not.
-    fn admit(&self, method: Method, headers: &http::HeaderMap) -> Result<(Caller, Option<Place>), Error> {
+    /// Who calls, or why they are not let in.
+    fn caller(&self, method: Method, headers: &http::HeaderMap) -> Result<Caller, Error> {
         let retry = self.retry;
-        let caller = if method.is_health() {
-            Caller::default()
-        } else {
-            match self.lifecycle.phase() {
-                Phase::Starting => return Err(Error::Starting { retry }),
-                Phase::Closing => return Err(Error::Draining { retry }),
-                Phase::Serving | Phase::Leaving => self.access.caller(headers)?,
-            }
-        };
+        match self.lifecycle.phase() {
+            _ if method.is_health() => Ok(Caller::default()),
+            Phase::Starting => Err(Error::Starting { retry }),
+            Phase::Closing => Err(Error::Draining { retry }),
+            Phase::Serving | Phase::Leaving => self.access.caller(headers),
+        }
+    }
+
+    /// A place among the calls that are open, where one is needed.
+    fn place(&self, method: Method) -> Result<Option<Place>, Error> {
         let places = match method.kind {
             // A server with much to do is well: told otherwise, a supervisor would stop it.
-            Kind::Unary if method.is_health() => return Ok((caller, None)),
+            Kind::Unary if method.is_health() => return Ok(None),
             Kind::Unary => &self.live.in_flight,
             Kind::Stream => &self.live.streams,
         };
-        let place = places.take().ok_or(Error::Overloaded { retry })?;
-        Ok((caller, Some(place)))
+        places.take().map(Some).ok_or(Error::Overloaded { retry: self.retry })
     }
 
     /// Begins a call, or says why not.
     fn begin(&self, method: Method, mut request: Request<Body>, record: &mut Record) -> Result<Running, Error> {
-        let (caller, place) = self.admit(method, request.headers())?;
+        let caller = self.caller(method, request.headers())?;
+        record.caller = caller.clone();
+        let place = self.place(method)?;
         let longest = (method.kind == Kind::Unary).then(|| self.live.max_call_time());
         let deadline = deadline::of(request.headers(), longest).map(|timeout| record.begun + timeout);
         // A call without one is nobody's, as every call is where there are no tokens.
         if caller.name().is_some() {
-            record.caller = caller.clone();
             request.extensions_mut().insert(caller);
         }
-        Ok(Running { work: (self.serve)(method.service, request), deadline, place })
+        let work = guarded(|| (self.serve)(method.service, request)).map_err(|Panicked| {
+            record.panicked();
+            Error::Internal
+        })?;
+        Ok(Running { work, deadline, place })
     }
 
     /// What becomes of a service's answer: an error gets its details, a stream is watched to its end.
@@ -241,13 +246,11 @@ mod tests {
     use super::*;
     use crate::grpc::Unobserved;
 
-    /// Calls that never end by themselves.
-    fn silent() -> Calls {
+    fn calls(serve: Serve) -> Calls {
         let lifecycle = Arc::new(Lifecycle::new());
         lifecycle.ready();
         let (access, observer) = (Arc::new(Access::open()), Arc::new(Unobserved));
         let options = Options::default();
-        let serve: Serve = Box::new(|_, _| Box::pin(std::future::pending()));
         Calls::new(Shared::new(&options, Arc::new(Live::new(&options)), lifecycle, access, observer, serve))
     }
 
@@ -258,7 +261,8 @@ mod tests {
             request = request.header("grpc-timeout", timeout);
         }
         let began = Instant::now();
-        let response = silent().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let silent = calls(Box::new(|_, _| Box::pin(std::future::pending())));
+        let response = silent.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
         (Status::from_header_map(response.headers()).unwrap(), began.elapsed())
     }
 
@@ -273,5 +277,20 @@ mod tests {
         }
         let (status, _) = hold("/promptd.v1.WorkspaceService/WatchWorkspace", Some("1S")).await;
         assert_eq!(status.code(), Code::DeadlineExceeded);
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_its_calls_own_wherever_it_comes() {
+        let at_once: Serve = Box::new(|_, _| panic!("at once"));
+        let later: Serve = Box::new(|_, _| Box::pin(async { panic!("later") }));
+        for serve in [at_once, later] {
+            let request = Request::builder().uri("/promptd.v1.PromptService/AssemblePrompt").body(Body::empty());
+            let response = calls(serve).oneshot(request.unwrap()).await.unwrap();
+            let status = Status::from_header_map(response.headers()).unwrap();
+            assert_eq!(
+                (status.code(), status.get_details_error_info().unwrap().reason),
+                (Code::Internal, "INTERNAL".into())
+            );
+        }
     }
 }

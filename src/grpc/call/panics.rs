@@ -17,14 +17,20 @@ pub(super) async fn catch<F: Future>(call: F) -> Result<F::Output, Panicked> {
     poll_fn(|cx| caught(|| call.as_mut().poll(cx))).await
 }
 
+/// The same for one poll.
 pub(super) fn caught<T>(poll: impl FnOnce() -> Poll<T>) -> Poll<Result<T, Panicked>> {
-    match catch_unwind(AssertUnwindSafe(poll)) {
+    match guarded(poll) {
         Ok(poll) => poll.map(Ok),
-        Err(payload) => {
-            forget(payload);
-            Poll::Ready(Err(Panicked))
-        }
+        Err(panicked) => Poll::Ready(Err(panicked)),
     }
+}
+
+/// The same for what does not wait.
+pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        forget(payload);
+        Panicked
+    })
 }
 
 /// Drops a panic's payload; should that panic too, the call is over anyway.

@@ -1,4 +1,4 @@
-//! The socket of a connection, which gives up on a peer that takes nothing.
+//! The socket of a connection: it gives up on a peer that takes nothing, and lets a slow one have the rest at the end.
 //!
 //! Keepalive does not: its ping, and what would close the connection when no answer comes, wait behind the bytes that the
 //! peer leaves where they are.
@@ -7,7 +7,7 @@ use std::{
     future::Future as _,
     io,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -16,17 +16,24 @@ use tokio::{
     time::Sleep,
 };
 
+/// How long a closed connection is kept while its peer says nothing and does not close it either. Closed at once, the
+/// system would answer the peer's next bytes, such as a window update, with a reset, and with that drop what is still on
+/// its way to a slow reader.
+const LINGER: Duration = Duration::from_secs(2);
+
 /// A socket. It is an error where a write has waited for longer than its patience and not a byte was taken.
 pub(super) struct Socket<T> {
     io: T,
     patience: Duration,
     /// When the peer must have taken something, while it takes nothing.
     stuck: Option<Pin<Box<Sleep>>>,
+    /// When it is closed for good, once nothing more is written.
+    linger: Option<Pin<Box<Sleep>>>,
 }
 
 impl<T> Socket<T> {
     pub(super) fn new(io: T, patience: Duration) -> Self {
-        Self { io, patience, stuck: None }
+        Self { io, patience, stuck: None, linger: None }
     }
 
     /// What has become of a write.
@@ -46,7 +53,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Socket<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Socket<T> {
+impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write(cx, buf);
         self.written(cx, written)
@@ -70,7 +77,23 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Socket<T> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+        if self.linger.is_none() {
+            ready!(Pin::new(&mut self.io).poll_shutdown(cx))?;
+            self.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
+        }
+        let this = &mut *self;
+        let mut ignored = [0; 1 << 10];
+        loop {
+            let mut buf = ReadBuf::new(&mut ignored);
+            match Pin::new(&mut this.io).poll_read(cx, &mut buf) {
+                Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
+                    this.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
+                }
+                Poll::Ready(_) => return Poll::Ready(Ok(())),
+                Poll::Pending => break,
+            }
+        }
+        this.linger.as_mut().map_or(Poll::Ready(()), |linger| linger.as_mut().poll(cx)).map(Ok)
     }
 }
 

@@ -239,6 +239,11 @@ impl Seen {
         tokio::time::timeout(PATIENCE, began.wait_for(|count| *count >= calls)).await.unwrap().unwrap();
     }
 
+    pub async fn have_ended(&self, calls: usize) {
+        let mut ended = self.ended.subscribe();
+        tokio::time::timeout(PATIENCE, ended.wait_for(|all| all.len() >= calls)).await.unwrap().unwrap();
+    }
+
     /// Waits for a call of that method to end, and gives its code.
     pub async fn has_ended(&self, method: &str) -> &'static str {
         let mut ended = self.ended.subscribe();

@@ -1,6 +1,9 @@
 //! Logs on standard error: text or JSON, at a level that can change while the service runs.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::{
+    io::{self, IsTerminal as _, Write},
+    panic::{self, PanicHookInfo},
+};
 
 use promptd::config::{Log, LogFormat};
 use tracing_subscriber::{
@@ -27,7 +30,13 @@ pub(super) fn start(log: &Log) -> Logs {
         }
         LogFormat::Json => registry.with(fmt::layer().json().flatten_event(true).with_writer(io::stderr)).try_init(),
     };
+    panic::set_hook(Box::new(told));
     Logs(handle)
+}
+
+/// A panic as a line of the log: its place alone, since its message can quote the text that it failed on.
+fn told(panic: &PanicHookInfo<'_>) {
+    tracing::error!(place = panic.location().map(ToString::to_string), "panicked");
 }
 
 /// What is heard at a level: the library that watches files has warnings for what is no fault, such as a folder that
@@ -66,5 +75,41 @@ impl Logs {
     /// Changes the level at once.
     pub(super) fn set_level(&self, level: &Targets) {
         let _ = self.0.modify(|current| *current = heard(level));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(event);
+            Ok(event.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_panic_is_a_line_with_its_place_and_not_with_the_text_that_it_quotes() {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let subscriber = tracing_subscriber::registry().with(fmt::layer().with_writer(move || writer.clone()));
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(told));
+        let result =
+            tracing::subscriber::with_default(subscriber, || panic::catch_unwind(|| panic!("a turn's SECRET")));
+        panic::set_hook(before);
+        let log = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        assert!(result.is_err() && log.contains("ERROR") && log.contains("src/cli/logs.rs:"), "{log}");
+        assert!(!log.contains("SECRET") && log.lines().count() == 1, "{log}");
     }
 }

@@ -1,11 +1,15 @@
 //! What is written to a connection goes out together.
 //!
-//! The library for HTTP/2 writes and flushes at every data frame, so that an answer of 20 KB would be three calls of the
-//! kernel, and those cost more than the answer itself. Copying the bytes once more costs a tenth of one call.
+//! The library for HTTP/2 writes and flushes at every data frame, so that an answer of 20 KB would be two or three calls
+//! of the kernel, and those cost more than the answer itself. Copying the bytes once more costs a tenth of one call.
 
 use std::{
     io,
     pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll, ready},
 };
 
@@ -24,9 +28,15 @@ const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 ///
 /// A flush is put off until its task is polled again, for which the task is woken at once: the calls that are running
 /// have come to their answers by then. It is due when something is read, which HTTP/2 does at every poll. HTTP/1.1 does
-/// not, so there every write goes through.
+/// not, so there every write goes through. So it does where calls come one by one: a task that wakes itself makes the
+/// runtime call another thread in, which costs more than there is to save.
 pub(super) struct Gather<T> {
     io: T,
+    requests: Requests,
+    /// How many requests had come when something was last read.
+    seen: usize,
+    /// How many requests come with one read: the most of late.
+    crowd: usize,
     /// Whether it is HTTP/2, once something was read.
     http2: Option<bool>,
     held: Vec<u8>,
@@ -38,7 +48,24 @@ pub(super) struct Gather<T> {
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Gather<T> {
     pub(super) fn new(io: T) -> Self {
-        Self { io, http2: None, held: Vec::new(), sent: 0, due: false }
+        let requests = Requests::default();
+        Self { io, requests, seen: 0, crowd: 0, http2: None, held: Vec::new(), sent: 0, due: false }
+    }
+
+    /// Whether what is written now is to be held.
+    fn gathers(&self) -> bool {
+        let more = || self.crowd.max(self.requests.count() - self.seen) > 1;
+        self.http2 == Some(true) && (!self.held.is_empty() || more())
+    }
+
+    /// Takes note of what was read.
+    fn note(&mut self, new: &[u8]) {
+        if !new.is_empty() {
+            self.http2.get_or_insert_with(|| new.starts_with(HTTP2));
+            let seen = self.requests.count();
+            self.crowd = (self.crowd / 2).max(seen - self.seen);
+            self.seen = seen;
+        }
     }
 
     /// Sends what is held, all of it.
@@ -84,19 +111,17 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for Gather<T> {
         }
         let before = buf.filled().len();
         let read = Pin::new(&mut self.io).poll_read(cx, buf);
-        let new = &buf.filled()[before..];
-        if self.http2.is_none() && !new.is_empty() {
-            self.http2 = Some(new.starts_with(HTTP2));
-        }
+        self.note(&buf.filled()[before..]);
         read
     }
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Gather<T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match self.http2 {
-            Some(true) => self.hold(cx, &[io::IoSlice::new(buf)]),
-            _ => Pin::new(&mut self.io).poll_write(cx, buf),
+        if self.gathers() {
+            self.hold(cx, &[io::IoSlice::new(buf)])
+        } else {
+            Pin::new(&mut self.io).poll_write(cx, buf)
         }
     }
 
@@ -105,10 +130,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Gather<T> {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match self.http2 {
-            Some(true) => self.hold(cx, bufs),
-            _ => Pin::new(&mut self.io).poll_write_vectored(cx, bufs),
-        }
+        if self.gathers() { self.hold(cx, bufs) } else { Pin::new(&mut self.io).poll_write_vectored(cx, bufs) }
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -132,21 +154,32 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Gather<T> {
     }
 }
 
-impl<T> Connected for Gather<T> {
-    type ConnectInfo = ();
+/// How many requests have come on a connection. It is among the extensions of each.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Requests(Arc<AtomicUsize>);
 
-    fn connect_info(&self) {}
+impl Requests {
+    /// One more has come.
+    pub(super) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn count(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl<T> Connected for Gather<T> {
+    type ConnectInfo = Requests;
+
+    fn connect_info(&self) -> Requests {
+        self.requests.clone()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::{
-            Arc,
-            atomic::{AtomicUsize, Ordering},
-        },
-        task::{Wake, Waker},
-    };
+    use std::task::{Wake, Waker};
 
     use super::*;
 
@@ -179,6 +212,14 @@ mod tests {
             Poll::Ready(Ok(taken))
         }
 
+        fn poll_write_vectored(
+            self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            bufs: &[io::IoSlice<'_>],
+        ) -> Poll<io::Result<usize>> {
+            self.poll_write(cx, &bufs.iter().flat_map(|part| part.to_vec()).collect::<Vec<_>>())
+        }
+
         fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
             Poll::Ready(Ok(()))
         }
@@ -209,6 +250,7 @@ mod tests {
             let gather = Gather::new(Peer { says, takes, got: Vec::new(), closed: false });
             let mut rig = Self { gather, woken: Arc::default() };
             assert!(rig.read().is_ready());
+            rig.come(2);
             rig
         }
 
@@ -227,6 +269,11 @@ mod tests {
             let written = self.poll(|gather, cx| gather.poll_write_vectored(cx, &parts));
             assert!(matches!(self.poll(AsyncWrite::poll_flush), Poll::Ready(Ok(()))));
             matches!(written, Poll::Ready(Ok(bytes)) if bytes == text.len())
+        }
+
+        /// So many requests come.
+        fn come(&mut self, requests: usize) {
+            (0..requests).for_each(|_| self.gather.requests.add());
         }
 
         fn got(&self) -> &[Vec<u8>] {
@@ -292,11 +339,26 @@ mod tests {
     }
 
     #[test]
+    fn where_calls_come_one_by_one_nothing_waits() {
+        let mut rig = Rig::new(HTTP2, usize::MAX);
+        for (requests, held) in [(1, true), (1, false), (1, false), (3, true), (0, true), (1, false)] {
+            rig.gather.io.says = b"request";
+            assert!(rig.read().is_ready());
+            rig.come(requests);
+            let (sent, woken) = (rig.got().len(), rig.woken());
+            assert!(rig.write(b"answer"));
+            assert_eq!((rig.got().len() == sent, rig.woken() > woken), (held, held), "{requests}");
+            assert!(rig.read().is_pending());
+        }
+        assert_eq!(rig.got().concat(), b"answer".repeat(6));
+    }
+
+    #[test]
     fn http1_is_not_held_back() {
         for says in [&b"POST / HTTP/1.1\r\n\r\n"[..], b"PRIVATE / HTTP/1.1\r\n\r\n"] {
             let mut rig = Rig::new(says, usize::MAX);
             rig.write(b"answer");
-            assert_eq!((rig.got().concat().as_slice(), rig.woken()), (&b"ans"[..], 0));
+            assert_eq!((rig.got().concat().as_slice(), rig.woken()), (&b"answer"[..], 0));
         }
     }
 }

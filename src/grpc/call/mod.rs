@@ -38,6 +38,7 @@ use super::{
     Access, Lifecycle, Live, Observer, Options, Phase,
     auth::Caller,
     error::Error,
+    gather::Requests,
     live::Place,
     method::{Kind, Method, Service},
 };
@@ -183,6 +184,9 @@ impl tower::Service<Request<Body>> for Calls {
     }
 
     fn call(&mut self, request: Request<Body>) -> Answer {
+        if let Some(requests) = request.extensions().get::<Requests>() {
+            requests.add();
+        }
         let method = Method::of(request.uri().path());
         let id = RequestId::of(request.headers());
         let shared = Arc::clone(&self.0);

@@ -77,7 +77,7 @@ fn main() {
 /// Calls a round, rounds, by shape: long enough for a steady figure, short enough to take turns often.
 fn plan(shape: Shape, short: bool) -> (usize, usize) {
     let calls = if shape.workers() == 1 { 4_000 } else { 20_000 };
-    if short { (calls / 4, 5) } else { (calls, 9) }
+    if short { (calls / 4, 11) } else { (calls, 9) }
 }
 
 async fn compare(args: &Args) -> Vec<Comparison> {

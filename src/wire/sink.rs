@@ -38,12 +38,14 @@ impl Sink {
     }
 
     /// A number, even if it is 0.
+    #[inline]
     pub(super) fn some_number(&mut self, tag: u32, value: u64) {
         self.key(tag, WireType::Varint);
         self.varint(value);
     }
 
     /// A number.
+    #[inline]
     pub(super) fn number(&mut self, tag: u32, value: impl Into<u64>) {
         let value = value.into();
         if value != 0 {
@@ -52,6 +54,7 @@ impl Sink {
     }
 
     /// Text.
+    #[inline]
     pub(super) fn text(&mut self, tag: u32, value: &str) {
         if !value.is_empty() {
             self.bytes(tag, value.as_bytes());
@@ -64,6 +67,7 @@ impl Sink {
     }
 
     /// A message. Its length stands before it and is known after it: room is left for what was guessed.
+    #[inline]
     pub(super) fn message(&mut self, tag: u32, value: &impl Fields) {
         self.key(tag, WireType::LengthDelimited);
         let room = encoded_len_varint(value.size_hint() as u64);
@@ -80,17 +84,20 @@ impl Sink {
         }
     }
 
+    #[inline]
     fn bytes(&mut self, tag: u32, value: &[u8]) {
         self.key(tag, WireType::LengthDelimited);
         self.varint(value.len() as u64);
         self.0.own.extend_from_slice(value);
     }
 
+    #[inline]
     fn key(&mut self, tag: u32, wire_type: WireType) {
         self.varint(u64::from(tag << 3 | wire_type as u32));
     }
 
     /// Most numbers and all keys of the contract's answers are below 128.
+    #[inline]
     fn varint(&mut self, value: u64) {
         if value < 0x80 {
             self.0.own.push(value.to_le_bytes()[0]);

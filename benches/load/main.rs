@@ -24,6 +24,7 @@ mod bare;
 mod drive;
 #[path = "../common/machine.rs"]
 mod machine;
+mod own_texts;
 mod process;
 mod report;
 mod requests;
@@ -95,7 +96,7 @@ async fn compare(args: &Args) -> Vec<Comparison> {
         let prebuilt = requests::answer(&ours.address, if mode == Mode::Held { &whole[0] } else { &requests[0] }).await;
         let bare = Served::bare(&prebuilt, folder.path());
         let own_texts = match mode {
-            Mode::Tokens => Some(requests::own_texts(&ours.address, &requests).await),
+            Mode::Tokens => Some(own_texts::measure(&ours.address, &requests).await),
             Mode::Plain | Mode::Held => None,
         };
         for shape in Shape::ALL {

@@ -1,14 +1,10 @@
 //! The requests: 1,000 of them, each with its own user, texts and time.
 
-use std::time::Instant;
-
 use promptd::{
     grpc::api::prompt_service_client::PromptServiceClient,
-    proto::{AssemblePromptRequest, AssemblePromptResponse, Channel, KnowledgeSnippet, Stability, Turn, User},
-    tokens::Encoding,
+    proto::{AssemblePromptRequest, AssemblePromptResponse, Channel, KnowledgeSnippet, Turn, User},
 };
 use prost_types::Timestamp;
-use serde::{Deserialize, Serialize};
 
 /// What the callers ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,36 +73,6 @@ fn request(n: usize) -> AssemblePromptRequest {
         }),
         ..AssemblePromptRequest::default()
     }
-}
-
-/// What counting the tokens of the turns' own texts costs: those that the revision does not share.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct OwnTexts {
-    /// A call.
-    pub chars: f64,
-    /// Microseconds a call, counted here and by one thread.
-    pub micros: f64,
-}
-
-/// Counts them once as the server answers them, for every request.
-pub async fn own_texts(address: &str, requests: &[AssemblePromptRequest]) -> OwnTexts {
-    let mut texts = Vec::new();
-    for request in requests {
-        let answer = answer(address, request).await;
-        for section in answer.sections.iter().filter(|section| section.stability() != Stability::Stable) {
-            let Some(message) = section.message_index.and_then(|at| answer.messages.get(at as usize)) else { continue };
-            texts.push(message.content[section.byte_start as usize..section.byte_end as usize].to_owned());
-        }
-    }
-    let encoding = Encoding::O200kBase;
-    let count = || texts.iter().map(|text| encoding.count(text)).sum::<u64>();
-    let tokens = count();
-    let began = Instant::now();
-    assert_eq!(count(), tokens);
-    let micros = began.elapsed().as_secs_f64() * 1e6;
-    let chars: usize = texts.iter().map(|text| text.chars().count()).sum();
-    let calls = requests.len() as f64;
-    OwnTexts { chars: chars as f64 / calls, micros: micros / calls }
 }
 
 /// What the server answers to a request.

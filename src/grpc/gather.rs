@@ -187,6 +187,10 @@ mod tests {
     struct Peer {
         says: &'static [u8],
         takes: usize,
+        /// Nothing can be written any more.
+        gone: bool,
+        /// What it took is still on its way, as with TLS.
+        unflushed: bool,
         got: Vec<Vec<u8>>,
         closed: bool,
     }
@@ -203,6 +207,9 @@ mod tests {
 
     impl AsyncWrite for Peer {
         fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+            if self.gone {
+                return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+            }
             let taken = buf.len().min(self.takes);
             if taken == 0 {
                 return Poll::Pending;
@@ -221,7 +228,7 @@ mod tests {
         }
 
         fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Poll::Ready(Ok(()))
+            if self.unflushed { Poll::Pending } else { Poll::Ready(Ok(())) }
         }
 
         fn poll_shutdown(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -247,7 +254,8 @@ mod tests {
     impl Rig {
         /// A connection whose peer has said so much and takes so many bytes.
         fn new(says: &'static [u8], takes: usize) -> Self {
-            let gather = Gather::new(Peer { says, takes, got: Vec::new(), closed: false });
+            let gather =
+                Gather::new(Peer { says, takes, gone: false, unflushed: false, got: Vec::new(), closed: false });
             let mut rig = Self { gather, woken: Arc::default() };
             assert!(rig.read().is_ready());
             rig.come(2);
@@ -327,6 +335,26 @@ mod tests {
         rig.gather.io.takes = usize::MAX;
         assert!(rig.read().is_pending());
         assert_eq!(rig.got().concat().len(), 7 + BATCH_BYTES);
+    }
+
+    #[test]
+    fn a_write_that_fails_ends_the_reading() {
+        let mut rig = Rig::new(HTTP2, usize::MAX);
+        assert!(rig.write(b"answer"));
+        rig.gather.io.gone = true;
+        assert!(matches!(rig.read(), Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe));
+    }
+
+    #[test]
+    fn what_is_taken_and_not_flushed_stays_due() {
+        let mut rig = Rig::new(HTTP2, usize::MAX);
+        assert!(rig.write(b"answer"));
+        rig.gather.io.unflushed = true;
+        assert!(rig.read().is_pending() && rig.gather.due && rig.gather.held.is_empty());
+        assert!(rig.poll(AsyncWrite::poll_flush).is_pending());
+        rig.gather.io.unflushed = false;
+        assert!(rig.read().is_pending() && !rig.gather.due);
+        assert_eq!(rig.got(), [b"answer"]);
     }
 
     #[test]

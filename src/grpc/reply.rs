@@ -7,6 +7,7 @@ use super::findings::finding;
 use crate::{
     proto,
     reply::{Action, Reply},
+    text::clamped,
 };
 
 /// The answer to `ParseReply`.
@@ -23,14 +24,9 @@ fn action(action: Action) -> proto::Action {
     proto::Action {
         tag: action.tag,
         payload: Some(object(action.payload)),
-        byte_start: offset(action.range.start),
-        byte_end: offset(action.range.end),
+        byte_start: clamped(action.range.start),
+        byte_end: clamped(action.range.end),
     }
-}
-
-/// Messages are far below 4 GiB.
-fn offset(bytes: usize) -> u32 {
-    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 fn object(map: Map<String, Value>) -> Struct {

@@ -7,6 +7,7 @@ use crate::{
     id::Id,
     proto,
     store::{Loaded, State},
+    text::clamped,
     workspace::{CONTEXT_FILES, Document, Snapshot},
 };
 
@@ -42,8 +43,8 @@ pub(super) fn summary(id: &Id, state: &State, caller: &Caller) -> proto::Workspa
         profile: snapshot.manifest.profile.to_string(),
         agent_id: snapshot.manifest.agent.id.clone(),
         agent_name: snapshot.manifest.agent.name.clone(),
-        skills_shown: count(shown),
-        skills_hidden: count(seen().count() - shown),
+        skills_shown: clamped(shown),
+        skills_hidden: clamped(seen().count() - shown),
         ..Default::default()
     }
 }
@@ -67,8 +68,4 @@ fn timestamp(at: Timestamp) -> prost_types::Timestamp {
         seconds: i64::try_from(nanos.div_euclid(BILLION)).unwrap_or_default(),
         nanos: i32::try_from(nanos.rem_euclid(BILLION)).unwrap_or_default(),
     }
-}
-
-fn count(items: usize) -> u32 {
-    u32::try_from(items).unwrap_or(u32::MAX)
 }

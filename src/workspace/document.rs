@@ -64,6 +64,12 @@ impl Document {
         ReadDocument { document, sha256, findings }
     }
 
+    /// Whether the file has nothing but white space. Of one that was read in part nobody knows.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.text.is_empty() && !self.partial
+    }
+
     /// Whether the text, as a HEARTBEAT.md, has anything to check: see [`super::heartbeat`].
     #[must_use]
     pub fn has_tasks(&self) -> bool {

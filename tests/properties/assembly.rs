@@ -1,9 +1,10 @@
 //! Assembly and rendering: the same bytes, every byte accounted for, no limit passed, no panic.
 
 use promptd::{
-    prompt::{self, Prompt},
+    prompt::{self, Outcome, Prompt},
     render::{self, RenderFormat},
     reply::ReplyContract,
+    settings::Settings,
     workspace::{Entry, FileBytes, MemoryTree, ReadError, Tree},
 };
 use proptest::prelude::*;
@@ -101,5 +102,22 @@ proptest! {
                 prop_assert!(text.get(action.range.clone()).is_some());
             }
         }
+    }
+}
+
+#[test]
+fn a_file_of_which_nothing_is_read_stands_as_its_marker() {
+    let settings = Settings { max_file_bytes: 0, ..Settings::default() };
+    let files = [("AGENTS.md".to_owned(), "界".as_bytes().to_vec())].into();
+    let snapshot = snapshot(&files, &settings).unwrap();
+    let turn = checked(promptd::proto::Turn::default()).unwrap();
+    for (profile, id) in [("five-layer", "workspace_context/AGENTS.md"), ("kern", "document/AGENTS.md")] {
+        let prompt = prompt::assemble(&snapshot, snapshot.profiles.get(profile).unwrap(), &turn).unwrap();
+        check_invariants(&snapshot, &prompt);
+        let section = prompt.sections.iter().find(|section| section.id == id).unwrap();
+        assert_eq!((section.outcome, section.included.bytes), (Outcome::Truncated, 0));
+        let (message, range) = section.place.clone().unwrap();
+        let text = &prompt.messages[message as usize].content[range.start as usize..range.end as usize];
+        assert!(text.contains("[AGENTS.md cut: 0 characters of 3 bytes shown]"), "{text}");
     }
 }

@@ -69,18 +69,18 @@ proptest! {
     #[test]
     fn what_is_hidden_is_named_nowhere(raw in raw_turn()) {
         let files = [
-            ("workspace.yaml", "skills: {blocklist: [\"zq-*\"]}"),
-            ("skills/zq-one/SKILL.md", "---\nname: zq-one\ndescription: zq-secret\n---\n"),
-            ("skills/zq-two/SKILL.md", "broken zq-secret"),
-            ("skills/zq-three/SKILL.md", "---\nname: innocent\ndescription: zq-secret\n---\n"),
-            ("skills/fine/SKILL.md", "---\nname: ZQ-loud\ndescription: zq-secret\n---\n"),
+            ("workspace.yaml", "skills: {blocklist: [\"quixotry-*\"]}"),
+            ("skills/quixotry-one/SKILL.md", "---\nname: quixotry-one\ndescription: quixotry-secret\n---\n"),
+            ("skills/quixotry-two/SKILL.md", "broken quixotry-secret"),
+            ("skills/quixotry-three/SKILL.md", "---\nname: innocent\ndescription: quixotry-secret\n---\n"),
+            ("skills/fine/SKILL.md", "---\nname: QUIXOTRY-loud\ndescription: quixotry-secret\n---\n"),
         ];
         let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).collect();
         let snapshot = snapshot(&files, &Settings::default()).unwrap();
         let Some(turn) = checked(raw) else { return Ok(()) };
         if let Ok(prompt) = prompt::assemble(&snapshot, five_layer(&snapshot), &turn) {
             let all = format!("{:?} {:?} {:?}", prompt.messages, prompt.sections, prompt.findings).to_lowercase();
-            prop_assert!(!all.contains("zq-"), "{}", all);
+            prop_assert!(!all.contains("quixotry-"), "{}", all);
         }
     }
 

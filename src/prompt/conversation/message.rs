@@ -33,7 +33,7 @@ pub(super) fn carry<'a>(
         carried.findings.push(cut_finding(index, &cut.reason));
         carried.sections.push(Section {
             id: message_id(index),
-            place: (included.bytes > 0).then_some((at, 0..end)),
+            place: Some((at, 0..end)),
             original: measure(&spoken.content),
             included,
             ..report(Outcome::Truncated, cut.reason)

@@ -33,10 +33,8 @@ pub fn render<'a>(
     let extra = snapshot.manifest.context.files.iter().map(|file| (&*file.path, &*file.purpose));
     let all: Vec<(&str, &str)> = files.iter().map(|(path, purpose)| (&**path, &**purpose)).chain(extra).collect();
     let kept = |path: &str| scope.turn.context_files.is_empty() || scope.turn.context_files.iter().any(|k| k == path);
-    let documents: Vec<Option<&Document>> = all
-        .iter()
-        .map(|(path, _)| snapshot.documents.get(*path).filter(|d| kept(path) && !d.text.is_empty()))
-        .collect();
+    let documents: Vec<Option<&Document>> =
+        all.iter().map(|(path, _)| snapshot.documents.get(*path).filter(|d| kept(path) && !d.is_blank())).collect();
     let needs: Vec<usize> =
         documents.iter().map(|document| document.map_or(0, |d| if d.partial { usize::MAX } else { d.chars })).collect();
     let limits = &snapshot.manifest.context;

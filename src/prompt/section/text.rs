@@ -58,7 +58,7 @@ pub fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> Rendered<'
         return Rendered { pieces: vec![piece], findings: vec![dropped(document)] };
     }
     let mut rendered = render(spec, template, scope, &names);
-    if let (Some(piece), false) = (rendered.pieces.pop(), document.text.is_empty() && !spec.keep_empty) {
+    if let (Some(piece), false) = (rendered.pieces.pop(), document.is_blank() && !spec.keep_empty) {
         let mut piece = piece.made_from(source);
         if let Cut::Head { shown, .. } = &held {
             piece = piece.truncated(cut_reason(document, *shown), original(document), head_size(document, *shown));

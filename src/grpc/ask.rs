@@ -6,6 +6,7 @@ use crate::{
     prompt::{Digest, Turn},
     proto::{self, RenderFormat},
     request::{self, Limits, Violations},
+    text::hex,
     tokens::Encoding,
     wire::Shape,
 };
@@ -103,17 +104,7 @@ fn encoding(name: &str, violations: &mut Violations) -> Option<Encoding> {
 
 /// The digest of 64 lower-case hex digits.
 fn digest(text: &str) -> Option<Digest> {
-    let nibble = |digit: u8| match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    };
-    let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
-    let mut bytes = [0; 32];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
-    }
-    Some(Digest(bytes))
+    hex::bytes(text).map(Digest)
 }
 
 #[cfg(test)]

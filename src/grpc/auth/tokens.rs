@@ -20,6 +20,7 @@ use crate::{
     finding::{Code, Finding},
     globs::{NameGlobs, SkillFilter},
     id::Id,
+    text::hex,
     yaml::{self, Fault, Fields, Mark, Value},
 };
 
@@ -130,8 +131,8 @@ fn secret(fields: &mut Fields<'_, '_>) -> Option<[u8; 32]> {
             }
             Some(Sha256::digest(token.as_bytes()).into())
         }
-        (None, Some((hex, at))) => {
-            let hash = from_hex(hex);
+        (None, Some((digits, at))) => {
+            let hash = hex::bytes(&digits.to_ascii_lowercase());
             if hash.is_none() {
                 faults.add(Code::InvalidValue, at, "`sha256` must be 64 hex digits: the SHA-256 of the token");
             }
@@ -142,17 +143,6 @@ fn secret(fields: &mut Fields<'_, '_>) -> Option<[u8; 32]> {
             None
         }
     }
-}
-
-fn from_hex(text: &str) -> Option<[u8; 32]> {
-    let mut bytes = [0; 32];
-    if text.len() != 64 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return None;
-    }
-    for (index, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).ok()?;
-    }
-    Some(bytes)
 }
 
 fn skill_wall(globs: &[(&str, Mark)], fields: &Fields<'_, '_>) -> SkillFilter {

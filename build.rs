@@ -1,7 +1,4 @@
-//! Compiles `proto/` without protoc: messages for the whole crate, services for `grpc` alone.
-//!
-//! Two passes keep the wall between them: the messages are plain prost types that any module may use, while
-//! the service code, which needs tonic, is included from `src/grpc/` only.
+//! Compiles the services of `proto/` without protoc. Their messages are those of `promptd-contract`.
 
 use std::{env, error::Error, fs, path::Path, path::PathBuf};
 
@@ -18,11 +15,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let contract = descriptors("proto", CONTRACT, &out.join("promptd.fds"))?;
     let health = descriptors("third_party", HEALTH, &out.join("health.fds"))?;
 
-    prost_build::Config::new().compile_fds(contract.clone())?;
     let services = out.join("services");
     fs::create_dir_all(&services)?;
     let build = || tonic_prost_build::configure().out_dir(&services);
-    let clients = || build().build_server(false).extern_path(".promptd.v1", "crate::proto");
+    let clients = || build().build_server(false).extern_path(".promptd.v1", "::promptd_contract::proto");
     clients().compile_fds(contract.clone())?;
     // Only the server writes the large answer itself.
     let servers = services.join("server");
@@ -32,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .build_client(false)
         .codec_path("crate::grpc::codec::Prost")
         .extern_path(".promptd.v1.AssemblePromptResponse", "crate::grpc::Encoded")
-        .extern_path(".promptd.v1", "crate::proto")
+        .extern_path(".promptd.v1", "::promptd_contract::proto")
         .compile_fds(contract)?;
     build().compile_fds(health)?;
     Ok(())

@@ -8,17 +8,17 @@ mod site;
 use std::{hint::black_box, path::Path, sync::Arc};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use promptd::{
+use promptd_contract::encode::{Answer, Shape};
+use promptd_core::{
     id::Id,
     profile::{Profile, ProfileSet},
     prompt::{self, Channel, Prompt, Snippet, Turn, User},
     render::{RenderFormat, render},
-    source::{self, Options},
     text::cut::{Extent, cut},
     tokens::Encoding,
-    wire::{Answer, Shape},
     workspace::Snapshot,
 };
+use promptd_source::Options;
 use sha2::{Digest as _, Sha256};
 
 type Make = fn(&Path);
@@ -47,7 +47,7 @@ fn turn() -> Turn {
 }
 
 fn load(folder: &Path, profiles: &Arc<ProfileSet>) -> Snapshot {
-    source::load_once(&Id::parse("w").unwrap(), folder, &Options::default(), profiles).unwrap()
+    promptd_source::load_once(&Id::parse("w").unwrap(), folder, &Options::default(), profiles).unwrap()
 }
 
 fn encode(prompt: &Prompt<'_>, snapshot: &Snapshot, profile: &Profile) -> Vec<u8> {

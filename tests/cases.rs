@@ -7,7 +7,7 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use promptd::{finding::Finding, prompt, workspace::Snapshot};
+use promptd_core::{finding::Finding, prompt, workspace::Snapshot};
 
 #[path = "cases/support/mod.rs"]
 mod support;

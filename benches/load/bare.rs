@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use promptd::proto::{AssemblePromptRequest, AssemblePromptResponse};
+use promptd_contract::proto::{AssemblePromptRequest, AssemblePromptResponse};
 use prost::Message as _;
 use tonic::{
     Request, Response, Status,

@@ -9,7 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use promptd::{grpc::api::prompt_service_client::PromptServiceClient, proto::AssemblePromptRequest};
+use promptd::grpc::api::prompt_service_client::PromptServiceClient;
+use promptd_contract::proto::AssemblePromptRequest;
 use tonic::transport::{Channel, Endpoint};
 
 /// How many connections, and how many calls at a time on each.

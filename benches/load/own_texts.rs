@@ -2,10 +2,8 @@
 
 use std::time::Instant;
 
-use promptd::{
-    proto::{AssemblePromptRequest, Stability},
-    tokens::Encoding,
-};
+use promptd_contract::proto::{AssemblePromptRequest, Stability};
+use promptd_core::tokens::Encoding;
 use serde::{Deserialize, Serialize};
 
 use crate::{report, requests};

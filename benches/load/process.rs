@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use promptd::proto::AssemblePromptResponse;
+use promptd_contract::proto::AssemblePromptResponse;
 use prost::Message as _;
 
 /// A running server; killed when dropped.

@@ -1,9 +1,7 @@
 //! The requests: 1,000 of them, each with its own user, texts and time.
 
-use promptd::{
-    grpc::api::prompt_service_client::PromptServiceClient,
-    proto::{AssemblePromptRequest, AssemblePromptResponse, Channel, KnowledgeSnippet, Turn, User},
-};
+use promptd::grpc::api::prompt_service_client::PromptServiceClient;
+use promptd_contract::proto::{AssemblePromptRequest, AssemblePromptResponse, Channel, KnowledgeSnippet, Turn, User};
 use prost_types::Timestamp;
 
 /// What the callers ask for.

@@ -6,14 +6,16 @@ use std::{
 };
 
 use jiff::Timestamp;
-use promptd::{
+use promptd_contract::{
+    decode::{self, Limits},
+    encode::{Answer, Shape},
+    proto::{Conversation, ConversationMessage, KnowledgeSnippet, Role, Turn},
+};
+use promptd_core::{
     id::Id,
     profile::ProfileSet,
     prompt,
-    proto::{Conversation, ConversationMessage, KnowledgeSnippet, Role, Turn},
-    request::{self, Limits},
     settings::Settings,
-    wire::{Answer, Shape},
     workspace::{Load, MemoryTree, Snapshot, load},
 };
 use prost::Message as _;
@@ -158,7 +160,7 @@ fn assembling(profile: &str, turn: &Turn) -> Box<dyn FnMut()> {
     let snapshot = snapshot(&Id::parse("ws").unwrap(), &tree, &profiles, &Arc::default());
     let (profile, bytes) = (Arc::clone(profiles.get(profile).unwrap()), turn.encode_to_vec());
     Box::new(move || {
-        let turn = request::turn(Turn::decode(&*bytes).unwrap(), &Limits::default(), Timestamp::UNIX_EPOCH).unwrap();
+        let turn = decode::turn(Turn::decode(&*bytes).unwrap(), &Limits::default(), Timestamp::UNIX_EPOCH).unwrap();
         let prompt = prompt::assemble(&snapshot, &profile, &turn).unwrap();
         let shape = Shape::default();
         let revision = snapshot.revision.as_str();

@@ -10,7 +10,8 @@ use std::{
 };
 
 use indicatif::ProgressBar;
-use promptd::{grpc::api::prompt_service_client::PromptServiceClient, proto::AssemblePromptRequest};
+use promptd::grpc::api::prompt_service_client::PromptServiceClient;
+use promptd_contract::proto::AssemblePromptRequest;
 use serde::{Deserialize, Serialize};
 use tonic::{
     Code, Status,

@@ -12,10 +12,10 @@ use std::{
 };
 
 use indicatif::ProgressBar;
-use promptd::{
-    grpc::api::{prompt_service_client::PromptServiceClient, workspace_service_client::WorkspaceServiceClient},
-    proto::{WatchWorkspaceRequest, WatchWorkspaceResponse},
+use promptd::grpc::api::{
+    prompt_service_client::PromptServiceClient, workspace_service_client::WorkspaceServiceClient,
 };
+use promptd_contract::proto::{WatchWorkspaceRequest, WatchWorkspaceResponse};
 use serde::{Deserialize, Serialize};
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 use tonic::{

@@ -6,7 +6,7 @@ use std::{
 };
 
 use indicatif::ProgressBar;
-use promptd::proto::AssemblePromptRequest;
+use promptd_contract::proto::AssemblePromptRequest;
 use serde::{Deserialize, Serialize};
 
 use crate::{

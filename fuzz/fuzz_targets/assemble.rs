@@ -3,11 +3,8 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use promptd::{
-    proto, request,
-    settings::{Settings, SkillLimits},
-    workspace::MemoryTree,
-};
+use promptd_contract::{proto, decode};
+use promptd_core::{settings::{Settings, SkillLimits}, workspace::MemoryTree};
 use prost::Message as _;
 
 mod common;
@@ -86,7 +83,7 @@ fuzz_target!(|input: Input<'_>| {
         turn.time_zone = zone;
     }
     let now = "2026-03-01T02:30:00Z".parse().expect("a time");
-    if let Ok(turn) = request::turn(turn, &request::Limits::default(), now) {
+    if let Ok(turn) = decode::turn(turn, &decode::Limits::default(), now) {
         common::assemble_all(&snapshot, &turn);
     }
 });

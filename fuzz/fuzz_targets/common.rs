@@ -2,15 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use promptd::{
-    finding::Finding,
-    id::Id,
-    profile::{self, ProfileSet},
-    prompt::{self, Turn},
-    render::{self, RenderFormat},
-    settings::Settings,
-    workspace::{Load, MemoryTree, Snapshot, load},
-};
+use promptd_core::{finding::Finding, id::Id, profile::{self, ProfileSet}, prompt::{self, Turn}, render::{self, RenderFormat}, settings::Settings, workspace::{Load, MemoryTree, Snapshot, load}};
 
 static PROFILES: LazyLock<Arc<ProfileSet>> = LazyLock::new(|| Arc::new(profile::load(&[], None).0));
 

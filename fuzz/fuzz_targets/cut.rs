@@ -2,7 +2,7 @@
 //! A cut keeps its limit, a head of the text, and says so.
 
 use libfuzzer_sys::fuzz_target;
-use promptd::text::{
+use promptd_core::text::{
     cut::{Cut, Extent, cut},
     measure::{chars, offset},
 };

@@ -2,7 +2,7 @@
 //! A SKILL.md of any bytes: never a panic, and never the loss of the skill beside it.
 
 use libfuzzer_sys::fuzz_target;
-use promptd::{settings::Settings, workspace::MemoryTree};
+use promptd_core::{settings::Settings, workspace::MemoryTree};
 
 mod common;
 

@@ -2,7 +2,7 @@
 //! Any list of globs compiles or is an error; a blocklist that names a name as it is blocks it.
 
 use libfuzzer_sys::fuzz_target;
-use promptd::globs::{NameGlobs, SkillFilter};
+use promptd_core::globs::{NameGlobs, SkillFilter};
 
 fuzz_target!(|input: (Vec<&str>, &str)| {
     let (globs, name) = input;

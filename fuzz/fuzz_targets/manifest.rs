@@ -2,7 +2,7 @@
 //! A workspace.yaml of any bytes is a manifest or has faults with places.
 
 use libfuzzer_sys::fuzz_target;
-use promptd::{finding::Finding, settings::Settings, workspace::MemoryTree};
+use promptd_core::{finding::Finding, settings::Settings, workspace::MemoryTree};
 
 mod common;
 

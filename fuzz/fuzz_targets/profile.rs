@@ -4,14 +4,7 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use promptd::{
-    finding::Finding,
-    id::Id,
-    profile,
-    prompt::{self, Turn},
-    settings::Settings,
-    workspace::{Load, MemoryTree, load},
-};
+use promptd_core::{finding::Finding, id::Id, profile, prompt::{self, Turn}, settings::Settings, workspace::{Load, MemoryTree, load}};
 
 fuzz_target!(|bytes: &[u8]| {
     let (profiles, findings) = profile::load(&[("any.yaml".to_owned(), bytes.to_vec())], None);

@@ -2,7 +2,7 @@
 //! Any reply is read by every contract; actions stand where they are said to.
 
 use libfuzzer_sys::fuzz_target;
-use promptd::reply::{MAX_FINDINGS, ReplyContract, parse};
+use promptd_core::reply::{MAX_FINDINGS, ReplyContract, parse};
 
 fuzz_target!(|input: (&str, bool)| {
     let (text, heartbeat) = input;

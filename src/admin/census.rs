@@ -13,9 +13,9 @@ use prometheus_client::{
     registry::Unit,
 };
 
-use crate::{
-    finding::{Code, Finding, Severity},
-    source::{LAG_BUCKETS, Mode, Source, Status},
+use promptd_core::finding::{Code, Finding, Severity};
+use promptd_source::{
+    LAG_BUCKETS, Mode, Source, Status,
     store::{State, Store},
 };
 

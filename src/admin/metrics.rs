@@ -11,10 +11,8 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use crate::{
-    grpc::{Call, Observer},
-    prompt::{Outcome, Prompt},
-};
+use crate::grpc::{Call, Observer};
+use promptd_core::prompt::{Outcome, Prompt};
 
 /// The counters and histograms of calls and prompts.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, io::IsTerminal as _, process::ExitCode};
 
 use clap::ValueEnum;
-use promptd::{
+use promptd_core::{
     finding::{Counts, Finding, Place, Reported, github, human, json, sarif},
     prompt,
     workspace::MANIFEST,

@@ -1,6 +1,6 @@
 //! The contract's own description of its messages, for reading and writing them as text.
 
-use promptd::proto;
+use promptd_contract::proto;
 use prost_reflect::{DescriptorPool, MessageDescriptor};
 
 /// A message of the contract by its name.

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use promptd::{config, finding};
+use promptd::config;
+use promptd_core::finding;
 
 use super::{Outcome, print};
 

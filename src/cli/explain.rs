@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use promptd::prompt::{Outcome, Prompt, Section, Size};
+use promptd_core::prompt::{Outcome, Prompt, Section, Size};
 
 const BOLD: &str = "\u{1b}[1m";
 const DIM: &str = "\u{1b}[2m";

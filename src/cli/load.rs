@@ -6,14 +6,14 @@ use std::{
     sync::Arc,
 };
 
-use promptd::{
-    config::{Config, Overrides, SingleWorkspace},
+use promptd::config::{Config, Overrides, SingleWorkspace};
+use promptd_core::{
     finding::{Finding, Place, Reported},
     id::Id,
     profile::ProfileSet,
-    source::{self, FileSet, files},
     workspace::{self, Entry, FileBytes, Load, MANIFEST, ReadError, Snapshot, Tree},
 };
+use promptd_source::{FileSet, files};
 
 use super::{
     Failure,
@@ -27,7 +27,7 @@ const NAMELESS: &str = "workspace";
 pub(super) struct Offline {
     pub(super) config: Config,
     pub(super) profiles: Arc<ProfileSet>,
-    options: source::Options,
+    options: promptd_source::Options,
     workspaces: Vec<Named>,
 }
 
@@ -56,7 +56,7 @@ impl Offline {
             named.single.id = served_as(&config, named);
         }
         let options = config.source();
-        let profiles = source::first_profiles(&options)
+        let profiles = promptd_source::first_profiles(&options)
             .map_err(|findings| Failure::input(settings::report_files(&of_profiles(&findings, &config))))?;
         Ok(Self { config, profiles: Arc::new(profiles), options, workspaces })
     }
@@ -67,7 +67,8 @@ impl Offline {
             if !named.single.folder.is_dir() {
                 return Err(Failure::run(format!("there is no folder {}", named.folder)));
             }
-            let loaded = source::load_once(&named.single.id, &named.single.folder, &self.options, &self.profiles);
+            let loaded =
+                promptd_source::load_once(&named.single.id, &named.single.folder, &self.options, &self.profiles);
             Ok(Opened { named: named.clone(), loaded })
         })
     }
@@ -76,7 +77,7 @@ impl Offline {
     /// place. The service does not tell this, since the defaults lose the blocklist; whoever runs this has the files.
     pub(super) fn beside_manifest(&self, named: &Named) -> Vec<Finding> {
         let folder = &named.single.folder;
-        let Ok(tree) = source::open_tree(folder, &self.options.allowed_link_targets) else { return Vec::new() };
+        let Ok(tree) = promptd_source::open_tree(folder, &self.options.allowed_link_targets) else { return Vec::new() };
         let loaded = workspace::load(&Load {
             id: &named.single.id,
             root: &folder.to_string_lossy(),

@@ -3,11 +3,11 @@
 use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Subcommand;
-use promptd::{
+use promptd_core::{
     finding::{Counts, Finding, Place, Reported, human},
     profile::{self, Profile, ProfileFile, ProfileSet},
-    source::{FileSet, files},
 };
+use promptd_source::{FileSet, files};
 
 use super::{
     Failure, Outcome,
@@ -152,7 +152,7 @@ pub(super) fn find<'p>(profiles: &'p ProfileSet, name: &str) -> Result<&'p Profi
         return Ok(profile);
     }
     let names: Vec<_> = profiles.iter().map(|profile| profile.name.as_str()).collect();
-    let hint = match promptd::yaml::nearest(name, names.iter().copied()) {
+    let hint = match promptd_core::yaml::nearest(name, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("there are {}", names.join(", ")),
     };

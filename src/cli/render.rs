@@ -9,13 +9,12 @@ use std::{
 
 use clap::ValueEnum;
 use jiff::Timestamp;
-use promptd::{
+use promptd_contract::{decode, encode, proto};
+use promptd_core::{
     finding::human,
     profile::Profile,
     prompt::{self, Prompt, Turn},
-    proto,
     render::{RenderFormat, render},
-    request, wire,
     workspace::Snapshot,
 };
 
@@ -101,7 +100,7 @@ fn turn(arguments: &Arguments, offline: &Offline) -> Result<Turn, Failure> {
     let raw =
         turn::read(&text, &name).map_err(|findings| Failure::input(settings::report(&findings, &name, Some(&text))))?;
     let raw = proto::Turn { heartbeat: raw.heartbeat || arguments.heartbeat, ..raw };
-    let mut turn = request::turn(raw, &offline.config.grpc.request, Timestamp::now()).map_err(|violations| {
+    let mut turn = decode::turn(raw, &offline.config.grpc.request, Timestamp::now()).map_err(|violations| {
         let lines: Vec<_> = violations.iter().map(|violation| format!("error: {violation}")).collect();
         Failure::input(format!("{}\n  in {name}", lines.join("\n")))
     })?;
@@ -141,12 +140,12 @@ fn print(arguments: &Arguments, snapshot: &Snapshot, profile: &Profile, prompt: 
 }
 
 fn json(out: &mut impl io::Write, snapshot: &Snapshot, profile: &Profile, prompt: &Prompt<'_>) -> io::Result<()> {
-    let answer = wire::Answer {
+    let answer = encode::Answer {
         prompt,
         revision: snapshot.revision.as_str(),
         profile: profile.name.as_str(),
         rendered: "",
-        shape: &wire::Shape::default(),
+        shape: &encode::Shape::default(),
     };
     let message = contract::message("AssemblePromptResponse");
     let dynamic = DynamicMessage::decode(message, &*answer.encode().to_vec()).map_err(io::Error::other)?;

@@ -8,8 +8,8 @@ use std::{
     sync::Arc,
 };
 
-use promptd::{
-    config::{self, Base, Config, Overrides, SingleWorkspace},
+use promptd::config::{self, Base, Config, Overrides, SingleWorkspace};
+use promptd_core::{
     finding::{Counts, Finding, Place, Reported, human},
     yaml::MAX_YAML_BYTES,
 };

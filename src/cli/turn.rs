@@ -3,9 +3,9 @@
 //! The file is walked along the contract's own descriptor. A deserializer would stop at the first fault and keep no
 //! positions; the names here are the contract's, so a field added there is known here.
 
-use promptd::{
+use promptd_contract::proto;
+use promptd_core::{
     finding::{Code, Finding},
-    proto,
     yaml::{Faults, Mark, Node, Pair, Scalar, Value as Yaml, nearest, parse},
 };
 use prost_reflect::{DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Value};
@@ -17,7 +17,7 @@ const MAX_EXACT: u64 = 1 << 53;
 
 /// Reads a turn; `name` is the file's name for findings.
 pub(super) fn read(text: &str, name: &str) -> Result<proto::Turn, Vec<Finding>> {
-    let findings = |faults: Vec<promptd::yaml::Fault>| faults.into_iter().map(|f| f.into_finding(name)).collect();
+    let findings = |faults: Vec<promptd_core::yaml::Fault>| faults.into_iter().map(|f| f.into_finding(name)).collect();
     let node = parse(text).or_else(|faults| json(text, faults)).map_err(findings)?;
     let faults = Faults::default();
     let turn = message(&node, &contract::message("Turn"), "turn", &faults).and_then(|turn| turn.transcode_to().ok());
@@ -28,7 +28,7 @@ pub(super) fn read(text: &str, name: &str) -> Result<proto::Turn, Vec<Finding>> 
 }
 
 /// JSON that is no YAML: surrogate pairs, or more values than are read of YAML. Its positions are not known.
-fn json(text: &str, faults: Vec<promptd::yaml::Fault>) -> Result<Node, Vec<promptd::yaml::Fault>> {
+fn json(text: &str, faults: Vec<promptd_core::yaml::Fault>) -> Result<Node, Vec<promptd_core::yaml::Fault>> {
     if faults.iter().any(|fault| fault.code == Code::DuplicateKey) {
         return Err(faults);
     }

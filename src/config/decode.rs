@@ -8,18 +8,20 @@ use std::{
 };
 
 use super::{
-    Base, Config, Log, LogFormat, Overrides, Revisions, SingleWorkspace, TABLE, Tls, Watch, WatchMode, Workspaces,
+    Base, Config, Log, LogFormat, Overrides, SingleWorkspace, TABLE, Tls, Watch, Workspaces,
     overlay::overlay,
     table::defaults,
     values::{address, bytes, duration},
 };
-use crate::{
+use crate::grpc;
+use promptd_contract::decode;
+use promptd_core::{
     finding::Code,
-    grpc, request,
     settings::{RiskPolicy, Settings, SkillLimits},
     text::clamped,
     yaml::{Fault, Faults, Fields, Mark, Node, Value},
 };
+use promptd_source::{WatchMode, store::History};
 
 /// Decodes a config file's root node, laid over the defaults.
 pub(super) fn decode(given: &Node, folder: &Path, overrides: &Overrides) -> Result<Config, Vec<Fault>> {
@@ -151,8 +153,8 @@ fn options(root: &mut Fields<'_, '_>, mut limits: Fields<'_, '_>, overrides: &Ov
     options
 }
 
-fn request_limits(limits: &mut Fields<'_, '_>) -> request::Limits {
-    request::Limits {
+fn request_limits(limits: &mut Fields<'_, '_>) -> decode::Limits {
+    decode::Limits {
         max_knowledge: count(limits, "max_knowledge"),
         max_variables: count(limits, "max_variables"),
         max_inputs: count(limits, "max_inputs"),
@@ -164,8 +166,8 @@ fn request_limits(limits: &mut Fields<'_, '_>) -> request::Limits {
     }
 }
 
-fn revisions(mut fields: Fields<'_, '_>) -> Revisions {
-    let revisions = Revisions { count: at_least_one(&mut fields, "count", count), bytes: size(&mut fields, "bytes") };
+fn revisions(mut fields: Fields<'_, '_>) -> History {
+    let revisions = History { revisions: at_least_one(&mut fields, "count", count), bytes: size(&mut fields, "bytes") };
     fields.finish();
     revisions
 }

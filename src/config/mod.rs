@@ -18,7 +18,9 @@ use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration}
 use serde_json::Value;
 use tracing_subscriber::filter::Targets;
 
-use crate::{finding::Finding, grpc, id::Id, settings::Settings, yaml};
+use crate::grpc;
+use promptd_core::{finding::Finding, id::Id, settings::Settings, yaml};
+use promptd_source::{WatchMode, store::History};
 
 /// The server's settings, checked. [`TABLE`] says what each one does; the names here follow it.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +38,7 @@ pub struct Config {
     /// What loading and assembling depend on.
     pub settings: Settings,
     /// `revisions`.
-    pub revisions: Revisions,
+    pub revisions: History,
     /// `watch`.
     pub watch: Watch,
     /// `auth.tokens_file`; absolute.
@@ -69,15 +71,6 @@ pub struct SingleWorkspace {
     pub folder: PathBuf,
 }
 
-/// How many revisions stay assemblable by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Revisions {
-    /// `revisions.count`; at least 1.
-    pub count: usize,
-    /// `revisions.bytes`.
-    pub bytes: usize,
-}
-
 /// How edits are noticed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Watch {
@@ -87,18 +80,6 @@ pub struct Watch {
     pub poll_interval: Duration,
     /// `watch.sweep_interval`.
     pub sweep_interval: Duration,
-}
-
-/// `watch.mode`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum WatchMode {
-    /// Events, and polling where they fail.
-    #[default]
-    Auto,
-    /// Events alone.
-    Events,
-    /// Polling alone.
-    Poll,
 }
 
 /// `tls`: absolute paths of PEM files.

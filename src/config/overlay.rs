@@ -1,6 +1,6 @@
 //! A config file laid over the defaults.
 
-use crate::yaml::{Node, Value};
+use promptd_core::yaml::{Node, Value};
 
 /// `over` where it says something, else `under`. Keys that only `over` has are kept: the decoder reports them.
 pub(super) fn overlay(under: Node, over: &Node) -> Node {

@@ -1,13 +1,12 @@
 //! The part of the config that the source runs on.
 
 use super::Config;
-use crate::source;
 
 impl Config {
     /// What the source runs on.
     #[must_use]
-    pub fn source(&self) -> source::Options {
-        source::Options {
+    pub fn source(&self) -> promptd_source::Options {
+        promptd_source::Options {
             roots: self.workspaces.root.iter().cloned().collect(),
             workspaces: self.workspaces.single.iter().map(|one| (one.id.clone(), one.folder.clone())).collect(),
             shared_skills: self.shared_skills.clone(),
@@ -17,7 +16,7 @@ impl Config {
             watch: self.watch.mode,
             poll_interval: self.watch.poll_interval,
             sweep_interval: self.watch.sweep_interval,
-            ..source::Options::default()
+            ..promptd_source::Options::default()
         }
     }
 }

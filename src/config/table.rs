@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::yaml::{Mark, Node, Pair, Value, parse};
+use promptd_core::yaml::{Mark, Node, Pair, Value, parse};
 
 /// One setting.
 #[derive(Debug, Clone, Copy)]

@@ -1,16 +1,18 @@
 //! A checked `AssemblePromptRequest`.
 
 use super::{auth::Caller, error::Error};
-use crate::{
+use jiff::Timestamp;
+use promptd_contract::{
+    decode::{self, Limits, Violations},
+    encode::Shape,
+    proto::{self, RenderFormat},
+};
+use promptd_core::{
     id::Id,
     prompt::{Digest, Turn},
-    proto::{self, RenderFormat},
-    request::{self, Limits, Violations},
     text::hex,
     tokens::Encoding,
-    wire::Shape,
 };
-use jiff::Timestamp;
 
 /// What a caller asks for, checked.
 pub(super) struct Ask {
@@ -43,9 +45,9 @@ impl Ask {
             violations.add("revision", "must be 64 lower-case hex digits, as an earlier response gave them");
         }
         let held = held(&raw.if_none_match, limits, violations);
-        let format = request::choice(raw.render_format, || "render_format".into(), violations);
+        let format = decode::choice(raw.render_format, || "render_format".into(), violations);
         let encoding = encoding(&raw.token_encoding, violations);
-        let turn = request::turn(raw.turn.unwrap_or_default(), limits, now);
+        let turn = decode::turn(raw.turn.unwrap_or_default(), limits, now);
         let mut faults = std::mem::take(violations).into_result(()).err().unwrap_or_default();
         let turn = turn.map_err(|more| faults.extend(more)).ok();
         let (Some(workspace), Some(mut turn), true) = (workspace, turn, faults.is_empty()) else {

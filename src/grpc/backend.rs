@@ -5,13 +5,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::{Access, Observer, error::Error};
-use crate::{
+use promptd_core::{
     finding::{Code, Finding, Place},
     id::Id,
     profile::{Profile, ProfileSet},
-    store::{Loaded, Pinned, State, Store},
     workspace::{FileBytes, MANIFEST, ReadError, Skill, Snapshot},
 };
+use promptd_source::store::{Loaded, Pinned, State, Store};
 
 /// The clock of turns that bring none, and of nothing else.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;

@@ -6,12 +6,12 @@ use prost::{
     encoding::{DecodeContext, WireType},
 };
 
-use crate::wire;
+use promptd_contract::encode;
 
 /// An encoded `AssemblePromptResponse`. The server stands it where the generated type would be; clients have the
 /// generated type.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Encoded(pub(super) wire::Encoded);
+pub struct Encoded(pub(super) encode::Encoded);
 
 impl Message for Encoded {
     fn encode_raw(&self, buf: &mut impl BufMut) {
@@ -23,7 +23,7 @@ impl Message for Encoded {
     }
 
     fn clear(&mut self) {
-        self.0 = wire::Encoded::default();
+        self.0 = encode::Encoded::default();
     }
 
     /// A server never reads its own answers.

@@ -8,7 +8,8 @@ use std::{collections::HashMap, time::Duration};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, PreconditionViolation, StatusExt};
 
-use crate::{finding::Finding, prompt::TurnError, request::Violation};
+use promptd_contract::decode::Violation;
+use promptd_core::{finding::Finding, prompt::TurnError};
 
 /// The domain of every `ErrorInfo`.
 pub const DOMAIN: &str = "promptd";
@@ -226,7 +227,7 @@ fn summary(what: &str, mut each: impl ExactSizeIterator<Item = String>) -> Strin
 
 /// The text on one line, cut where it is long.
 fn shown(text: &str) -> String {
-    crate::text::inline::inline(text, TEXT_CHARS).text.into_owned()
+    promptd_core::text::inline::inline(text, TEXT_CHARS).text.into_owned()
 }
 
 /// The code as gRPC writes it.

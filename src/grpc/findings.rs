@@ -1,10 +1,10 @@
 //! Findings as the contract has them.
 
-use crate::{
-    finding::{Finding, Place},
+use promptd_contract::{
+    encode::{MAX_FINDINGS, omitted},
     proto,
-    wire::{MAX_FINDINGS, omitted},
 };
+use promptd_core::finding::{Finding, Place};
 
 /// At most [`MAX_FINDINGS`], then one that counts the rest.
 pub(super) fn findings<'f>(all: impl IntoIterator<Item = &'f Finding>) -> Vec<proto::Finding> {
@@ -37,7 +37,7 @@ pub(super) fn finding(finding: &Finding) -> proto::Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Code;
+    use promptd_core::finding::Code;
 
     #[test]
     fn what_is_left_out_is_counted() {

@@ -13,12 +13,12 @@ use arc_swap::ArcSwap;
 use tokio::task::JoinSet;
 
 use super::{Options, error::Error};
-use crate::request;
+use promptd_contract::decode;
 
 /// The limits in use; shared by the server and who runs it.
 #[derive(Debug)]
 pub struct Live {
-    pub(super) request: ArcSwap<request::Limits>,
+    pub(super) request: ArcSwap<decode::Limits>,
     pub(super) in_flight: Arc<Places>,
     pub(super) streams: Arc<Places>,
     pub(super) connections: Arc<Places>,

@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn every_method_of_the_contract_is_known_and_streams_are_streams() {
         use prost::Message as _;
-        for encoded in [crate::proto::DESCRIPTORS, api::health::DESCRIPTORS] {
+        for encoded in [promptd_contract::proto::DESCRIPTORS, api::health::DESCRIPTORS] {
             let set = prost_types::FileDescriptorSet::decode(encoded).unwrap();
             for file in &set.file {
                 for service in &file.service {

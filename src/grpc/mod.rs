@@ -45,7 +45,7 @@ pub use server::{Ended, Server, ServerError};
 pub use tls::{Pem, Tls, TlsError};
 
 use self::{auth::Caller, error::Error};
-use crate::id::Id;
+use promptd_core::id::Id;
 
 /// Who sent a request: [`call`] has put it there.
 fn caller<T>(request: &tonic::Request<T>) -> Caller {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::prompt::Prompt;
+use promptd_core::prompt::Prompt;
 
 /// Told of calls as they happen; metrics implement it. Every label is one of a fixed few, never a caller's word.
 pub trait Observer: Send + Sync + 'static {

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use crate::request;
+use promptd_contract::decode;
 
 /// All settings of the server. [`Options::check`] tells what does not go together.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,7 +12,7 @@ pub struct Options {
     /// Allows a listen address that other machines reach without tokens or client certificates; default false.
     pub insecure: bool,
     /// Bounds on what one request may carry.
-    pub request: request::Limits,
+    pub request: decode::Limits,
     /// The most bytes of one request message; default 4 MiB.
     pub max_message_bytes: usize,
     /// The most calls in flight in the whole process, streams and health not counted; default 1,024. More are `UNAVAILABLE`.
@@ -57,7 +57,7 @@ impl Default for Options {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 50051)),
             insecure: false,
-            request: request::Limits::default(),
+            request: decode::Limits::default(),
             max_message_bytes: 4 << 20,
             max_in_flight: 1_024,
             max_streams: 10_000,

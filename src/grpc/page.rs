@@ -1,7 +1,7 @@
 //! Lists in pages.
 
 use super::error::Error;
-use crate::request::Violations;
+use promptd_contract::decode::Violations;
 
 /// A page's size where the request says 0.
 const DEFAULT_SIZE: usize = 100;

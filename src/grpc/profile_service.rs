@@ -3,7 +3,8 @@
 use tonic::{Request, Response, Status};
 
 use super::{api::profile_service_server, ask::id, backend::Backend, error::Error, page::Page};
-use crate::{profile::Profile, proto, request::Violations};
+use promptd_contract::{decode::Violations, proto};
+use promptd_core::profile::Profile;
 
 /// Answers from the backend. Profiles belong to the server, not to a workspace: whoever may call sees them all.
 pub(super) struct ProfileService {
@@ -48,7 +49,7 @@ fn summary(profile: &Profile) -> proto::Profile {
 }
 
 fn whole(profile: &Profile) -> proto::Profile {
-    let input = |input: &crate::profile::Input| proto::ProfileInput {
+    let input = |input: &promptd_core::profile::Input| proto::ProfileInput {
         name: input.field.name.clone(),
         r#type: input.field.ty.describe(),
         required: input.field.required,

@@ -16,15 +16,13 @@ use super::{
     reply,
     skills::Sight,
 };
-use crate::{
+use promptd_contract::{decode::Violations, encode, proto};
+use promptd_core::{
     profile,
     prompt::{self, Prompt},
-    proto,
     render::{self, RenderFormat},
     reply::{ReplyContract, parse},
-    request::Violations,
     tokens::Encoding,
-    wire,
     workspace::{Lock, Snapshot},
 };
 
@@ -97,7 +95,7 @@ impl PromptService {
             prompt::count_tokens(&mut prompt, snapshot, profile, encoding);
         }
         let rendered = format(ask.format).map(|format| render::render(&prompt, format));
-        let answer = wire::Answer {
+        let answer = encode::Answer {
             prompt: &prompt,
             revision: snapshot.revision.as_str(),
             profile: profile.name.as_str(),
@@ -125,7 +123,7 @@ impl PromptService {
 }
 
 /// The profile that a request names, unless the operator has locked it, else the workspace's own.
-fn chosen<'s>(snapshot: &'s Snapshot, named: Option<&crate::id::Id>) -> Result<&'s profile::Profile, Error> {
+fn chosen<'s>(snapshot: &'s Snapshot, named: Option<&promptd_core::id::Id>) -> Result<&'s profile::Profile, Error> {
     match named {
         Some(_) if snapshot.manifest.locked.contains(&Lock::Profile) => Err(Error::Locked("profile".into())),
         Some(name) => backend::named_profile(&snapshot.profiles, name),

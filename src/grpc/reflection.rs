@@ -9,7 +9,7 @@ pub(super) use tonic_reflection::server::Error as ReflectionError;
 use tower::util::BoxCloneSyncService;
 
 use super::api;
-use crate::proto;
+use promptd_contract::proto;
 
 /// A service whose type has no name.
 type Unnamed = BoxCloneSyncService<Request<Body>, Response<Body>, Infallible>;

@@ -4,8 +4,8 @@ use prost_types::{ListValue, Struct, Value as Raw, value::Kind};
 use serde_json::{Map, Value};
 
 use super::findings::finding;
-use crate::{
-    proto,
+use promptd_contract::proto;
+use promptd_core::{
     reply::{Action, Reply},
     text::clamped,
 };

@@ -3,11 +3,11 @@
 use sha2::{Digest as _, Sha256};
 
 use super::error::Error;
-use crate::{
+use promptd_contract::proto;
+use promptd_core::{
     finding::{Finding, Place},
     globs::SkillFilter,
     prompt::Digest,
-    proto,
     workspace::{FileBytes, ReadError, SKILL_FILE, Skill, Snapshot, Visibility},
 };
 

@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 
 use super::{auth::Caller, findings::findings, skills::Sight};
-use crate::{
+use promptd_contract::proto;
+use promptd_core::{
     id::Id,
-    proto,
-    store::{Loaded, State},
     text::clamped,
     workspace::{CONTEXT_FILES, Document, Snapshot},
 };
+use promptd_source::store::{Loaded, State};
 
 /// With everything that a list leaves out. One that never loaded well has its findings alone.
 pub(super) fn whole(id: &Id, state: &State, caller: &Caller) -> proto::Workspace {

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::{auth::Caller, skills::Sight, view};
-use crate::{
-    id::Id,
-    proto,
-    store::{Loaded, Pinned, State, changed_paths},
-};
+use promptd_contract::proto;
+use promptd_core::id::Id;
+use promptd_source::store::{Loaded, Pinned, State, changed_paths};
 
 /// One watch. What it told last is what `changed_paths` is counted from.
 pub(super) struct Watch {

@@ -15,11 +15,11 @@ use super::{
     view,
     watch::Watch,
 };
-use crate::{
+use promptd_contract::{
+    decode::{Violations, skill_filter},
     proto,
-    request::{Violations, skill_filter},
-    store::State,
 };
+use promptd_source::store::State;
 
 /// Answers from the backend.
 pub(super) struct WorkspaceService {

@@ -2,7 +2,8 @@
 
 use std::{env, fs};
 
-use promptd::{config, finding};
+use promptd::config;
+use promptd_core::finding;
 
 use super::support::{command, repository, run};
 

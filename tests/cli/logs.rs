@@ -1,9 +1,7 @@
 //! What is in the log, and what never is.
 
-use promptd::{
-    grpc::api::workspace_service_client::WorkspaceServiceClient,
-    proto::{AssemblePromptRequest, KnowledgeSnippet, Turn, User, WatchWorkspaceRequest},
-};
+use promptd::grpc::api::workspace_service_client::WorkspaceServiceClient;
+use promptd_contract::proto::{AssemblePromptRequest, KnowledgeSnippet, Turn, User, WatchWorkspaceRequest};
 
 use super::{
     serve::{assemble, call},

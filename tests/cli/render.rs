@@ -1,6 +1,6 @@
 use std::fs;
 
-use promptd::proto::{self, RenderFormat};
+use promptd_contract::proto::{self, RenderFormat};
 
 use super::{
     serve::assemble,

@@ -1,9 +1,7 @@
 use std::net::TcpListener;
 
-use promptd::{
-    grpc::api::prompt_service_client::PromptServiceClient,
-    proto::{AssemblePromptRequest, AssemblePromptResponse, Turn},
-};
+use promptd::grpc::api::prompt_service_client::PromptServiceClient;
+use promptd_contract::proto::{AssemblePromptRequest, AssemblePromptResponse, Turn};
 use tonic::Code;
 
 use super::support::{Service, folder, repository, run, write};

@@ -1,9 +1,9 @@
 //! Calls at random: ids that exist and ids that do not, users, texts, names and digests that never come twice.
 
-use promptd::{
-    grpc::api::{prompt_service_client::PromptServiceClient, workspace_service_client::WorkspaceServiceClient},
-    proto,
+use promptd::grpc::api::{
+    prompt_service_client::PromptServiceClient, workspace_service_client::WorkspaceServiceClient,
 };
+use promptd_contract::proto;
 use tonic::{Code, Status, transport::Channel};
 
 use super::site::WORKSPACES;

@@ -7,10 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use promptd::{
-    grpc::api::{prompt_service_client::PromptServiceClient, workspace_service_client::WorkspaceServiceClient},
-    proto::{AssemblePromptRequest, GetWorkspaceRequest, Turn},
+use promptd::grpc::api::{
+    prompt_service_client::PromptServiceClient, workspace_service_client::WorkspaceServiceClient,
 };
+use promptd_contract::proto::{AssemblePromptRequest, GetWorkspaceRequest, Turn};
 use tonic::{Code, transport::Channel};
 
 use super::site::{Site, WORKSPACES, resident, write};

@@ -7,9 +7,8 @@ use prometheus_client::{encoding::text, registry::Registry};
 use promptd::{
     admin::{Census, Metrics},
     grpc::{Access, Backend, Lifecycle, Options, Server},
-    source::{self, Source, read_skill_file},
-    store::Store,
 };
+use promptd_source::{Source, read_skill_file, store::Store};
 use std::sync::OnceLock;
 
 /// The workspaces that there are.
@@ -30,7 +29,7 @@ impl Site {
             write(&folder.join(id).join("skills/tides/SKILL.md"), skill);
         }
         let (store, source) = (Arc::new(Store::default()), Arc::new(OnceLock::new()));
-        let options = source::Options { roots: vec![folder.to_owned()], ..source::Options::default() };
+        let options = promptd_source::Options { roots: vec![folder.to_owned()], ..promptd_source::Options::default() };
         let started = Source::start(options.clone(), Arc::clone(&store)).unwrap();
         source.get_or_init(|| started);
         let mut registry = Registry::with_prefix("promptd");

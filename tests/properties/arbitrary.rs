@@ -6,11 +6,11 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use promptd::{
+use promptd_contract::{decode, proto};
+use promptd_core::{
     id::Id,
     profile::{self, ProfileSet},
     prompt::Turn,
-    proto, request,
     settings::{RiskPolicy, Settings, SkillLimits},
     workspace::{Load, MemoryTree, Snapshot, Tree, load},
 };
@@ -256,5 +256,5 @@ pub fn raw_turn() -> impl Strategy<Value = proto::Turn> {
 
 /// A turn as the service takes it, if it is valid.
 pub fn checked(raw: proto::Turn) -> Option<Turn> {
-    request::turn(raw, &request::Limits::default(), "2026-03-01T02:30:00Z".parse().unwrap()).ok()
+    decode::turn(raw, &decode::Limits::default(), "2026-03-01T02:30:00Z".parse().unwrap()).ok()
 }

@@ -1,6 +1,6 @@
 //! Assembly and rendering: the same bytes, every byte accounted for, no limit passed, no panic.
 
-use promptd::{
+use promptd_core::{
     prompt::{self, Outcome, Prompt},
     render::{self, RenderFormat},
     reply::ReplyContract,
@@ -84,7 +84,7 @@ proptest! {
     fn nothing_of_a_turn_stays_for_the_next(files in files(), raw in raw_turn(), settings in settings()) {
         let Some(snapshot) = snapshot(&files, &settings) else { return Ok(()) };
         let profile = snapshot.profiles.get("five-layer").unwrap();
-        let Some(plain) = checked(promptd::proto::Turn::default()) else { return Ok(()) };
+        let Some(plain) = checked(promptd_contract::proto::Turn::default()) else { return Ok(()) };
         let before = seen(&prompt::assemble(&snapshot, profile, &plain).unwrap());
         if let Some(turn) = checked(raw) {
             let _ = prompt::assemble(&snapshot, profile, &turn);
@@ -96,7 +96,7 @@ proptest! {
     fn no_reply_panics_and_nothing_of_it_is_invented(reply in text(), tag in "(\\[[A-Z_]{0,4}:\\{.{0,8}\\}?\\]?|[{}\\[\\]\":A-Z]){0,9}", heartbeat: bool) {
         let text = reply + &tag;
         for contract in ReplyContract::ALL {
-            let read = promptd::reply::parse(&text, heartbeat, contract);
+            let read = promptd_core::reply::parse(&text, heartbeat, contract);
             prop_assert!(read.text.len() <= text.len() && (heartbeat || !read.heartbeat_ok));
             for action in &read.actions {
                 prop_assert!(text.get(action.range.clone()).is_some());
@@ -110,7 +110,7 @@ fn a_file_of_which_nothing_is_read_stands_as_its_marker() {
     let settings = Settings { max_file_bytes: 0, ..Settings::default() };
     let files = [("AGENTS.md".to_owned(), "界".as_bytes().to_vec())].into();
     let snapshot = snapshot(&files, &settings).unwrap();
-    let turn = checked(promptd::proto::Turn::default()).unwrap();
+    let turn = checked(promptd_contract::proto::Turn::default()).unwrap();
     for (profile, id) in [("five-layer", "workspace_context/AGENTS.md"), ("kern", "document/AGENTS.md")] {
         let prompt = prompt::assemble(&snapshot, snapshot.profiles.get(profile).unwrap(), &turn).unwrap();
         check_invariants(&snapshot, &prompt);

@@ -1,6 +1,7 @@
 //! Every key of `workspace.yaml` does what it says: with it, the prompt is another.
 
-use promptd::{prompt, proto, settings::Settings};
+use promptd_contract::proto;
+use promptd_core::{prompt, settings::Settings};
 
 use crate::arbitrary::{Files, checked, snapshot};
 
@@ -74,13 +75,13 @@ fn what_says_the_default_changes_nothing() {
 
 #[test]
 fn profile_and_inputs_act_together() {
-    let (profiles, findings) = promptd::profile::load(&[("greeting.yaml".to_owned(), PROFILE.into())], None);
+    let (profiles, findings) = promptd_core::profile::load(&[("greeting.yaml".to_owned(), PROFILE.into())], None);
     assert!(findings.is_empty(), "{findings:?}");
     let profiles = std::sync::Arc::new(profiles);
     let said = |manifest: &str| {
-        let tree: promptd::workspace::MemoryTree = files(manifest).into_iter().collect();
-        let snapshot = promptd::workspace::load(&promptd::workspace::Load {
-            id: &promptd::id::Id::parse("harbour").unwrap(),
+        let tree: promptd_core::workspace::MemoryTree = files(manifest).into_iter().collect();
+        let snapshot = promptd_core::workspace::load(&promptd_core::workspace::Load {
+            id: &promptd_core::id::Id::parse("harbour").unwrap(),
             root: "/srv/harbour",
             tree: &tree,
             shared_skills: &[],

@@ -1,6 +1,7 @@
 //! Layers stand for themselves: none takes another with it, and what comes later never moves what comes before.
 
-use promptd::{prompt, proto, settings::Settings};
+use promptd_contract::proto;
+use promptd_core::{prompt, settings::Settings};
 use proptest::prelude::*;
 
 use crate::arbitrary::{Files, checked, files, raw_turn, snapshot};

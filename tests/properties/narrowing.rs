@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use promptd::{
+use promptd_contract::proto;
+use promptd_core::{
     globs::{NameGlobs, SkillFilter},
     prompt::{self, Prompt, TurnError},
-    proto,
     settings::Settings,
     workspace::{Lock, Snapshot},
 };
@@ -31,7 +31,7 @@ fn shown_files(prompt: &Prompt<'_>) -> BTreeSet<String> {
     files.map(|section| section.id.to_string()).collect()
 }
 
-fn five_layer(snapshot: &Snapshot) -> &promptd::profile::Profile {
+fn five_layer(snapshot: &Snapshot) -> &promptd_core::profile::Profile {
     snapshot.profiles.get("five-layer").unwrap()
 }
 

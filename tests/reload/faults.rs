@@ -10,12 +10,10 @@ use std::{
     time::Duration,
 };
 
-use promptd::{
-    config::WatchMode,
-    source::{
-        Mode, Options,
-        feed::{Feed, Hint, HintSender, OpenFeed, WatchError},
-    },
+use promptd_source::WatchMode;
+use promptd_source::{
+    Mode, Options,
+    feed::{Feed, Hint, HintSender, OpenFeed, WatchError},
     store::State,
 };
 

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, sync::Arc};
 
-use promptd::source::{Contents, FileSet};
+use promptd_source::{Contents, FileSet};
 use tokio::{sync::watch::Receiver, time::timeout};
 
 use crate::service::{NEVER, Service, waiting};

@@ -2,11 +2,13 @@
 
 use std::fs;
 
-use promptd::{
+use promptd_core::{
     finding::{Code, Finding},
-    source::{Options, Source},
-    store::{State, Store},
     workspace::Snapshot,
+};
+use promptd_source::{
+    Options, Source,
+    store::{State, Store},
 };
 
 use crate::service::{NEVER, Service, options};

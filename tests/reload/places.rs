@@ -2,7 +2,8 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use promptd::{finding::Code, id::Id, source::Options, store::State};
+use promptd_core::{finding::Code, id::Id};
+use promptd_source::{Options, store::State};
 use tokio::time::timeout;
 
 use crate::service::{NEVER, Service, options, waiting};
@@ -172,7 +173,7 @@ fn shared_skills_reach_every_workspace() {
     let State::Ready(loaded) = &*service.store.get("ws-0").unwrap() else { panic!() };
     let skill = &loaded.snapshot.skills[0];
     let all = Options { shared_skills: vec![shared.clone()], ..options(&root) };
-    let read = |file: &str| promptd::source::read_skill_file(&loaded.snapshot.root, skill, file, &all);
+    let read = |file: &str| promptd_source::read_skill_file(&loaded.snapshot.root, skill, file, &all);
     assert!(String::from_utf8(read("SKILL.md").unwrap().bytes).unwrap().contains("Edited."));
     assert!(read("../../root/ws-0/AGENTS.md").is_err());
 

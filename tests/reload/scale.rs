@@ -45,7 +45,7 @@ pub fn measure(folder: &Path, workspaces: usize, bar: &dyn Fn(usize) -> Progress
     let before = memory();
     let began = Instant::now();
     let service =
-        Service::start(promptd::source::Options { sweep_interval: Duration::from_secs(10), ..options(folder) });
+        Service::start(promptd_source::Options { sweep_interval: Duration::from_secs(10), ..options(folder) });
     let start = began.elapsed();
     assert_eq!(service.store.list().len(), workspaces);
     let memory = memory().saturating_sub(before);

@@ -8,8 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use promptd::{
-    source::{Options, Source, feed::OpenFeed},
+use promptd_source::{
+    Options, Source,
+    feed::OpenFeed,
     store::{State, Store},
 };
 use tokio::{runtime::Runtime, time::timeout};

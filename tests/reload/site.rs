@@ -10,7 +10,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use promptd::{id::Id, store::State};
+use promptd_core::id::Id;
+use promptd_source::store::State;
 use sha2::{Digest, Sha256};
 
 /// A workspace's input files, by path below it.

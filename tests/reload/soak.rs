@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use promptd::store::Store;
+use promptd_source::store::Store;
 
 use crate::{
     saves::{SAVES, Save},

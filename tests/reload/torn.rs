@@ -11,10 +11,8 @@ use std::{
     time::Duration,
 };
 
-use promptd::{
-    store::{State, Store},
-    workspace::Snapshot,
-};
+use promptd_core::workspace::Snapshot;
+use promptd_source::store::{State, Store};
 
 use crate::service::Service;
 

@@ -1,6 +1,7 @@
 //! `AssemblePrompt`: what comes back, and every way to be refused.
 
-use promptd::{proto, workspace::MemoryTree};
+use promptd_contract::proto;
+use promptd_core::workspace::MemoryTree;
 use tonic::Code;
 use tonic_types::StatusExt as _;
 

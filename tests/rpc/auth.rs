@@ -1,13 +1,11 @@
 //! Tokens: who may call, what they see, and how they are taken away.
 
-use promptd::{
-    grpc::{
-        Access, Tokens,
-        api::health::{HealthCheckRequest, health_check_response::ServingStatus},
-    },
-    proto,
-    workspace::MemoryTree,
+use promptd::grpc::{
+    Access, Tokens,
+    api::health::{HealthCheckRequest, health_check_response::ServingStatus},
 };
+use promptd_contract::proto;
+use promptd_core::workspace::MemoryTree;
 use tonic::{Code, Request};
 use tonic_types::StatusExt as _;
 

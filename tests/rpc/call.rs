@@ -2,16 +2,14 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use promptd::{
-    grpc::{
-        Options,
-        api::{
-            health::{HealthCheckRequest, health_check_response::ServingStatus},
-            prompt_service_client::PromptServiceClient,
-        },
+use promptd::grpc::{
+    Options,
+    api::{
+        health::{HealthCheckRequest, health_check_response::ServingStatus},
+        prompt_service_client::PromptServiceClient,
     },
-    proto, request,
 };
+use promptd_contract::{decode, proto};
 use tonic::{Code, Request};
 use tonic_types::StatusExt as _;
 
@@ -37,7 +35,7 @@ async fn a_message_over_the_limit_is_told_the_limit() {
 
 #[tokio::test]
 async fn lists_over_their_bounds_name_the_field() {
-    let rig = with(|options| options.request = request::Limits { max_knowledge: 2, ..Default::default() }).await;
+    let rig = with(|options| options.request = decode::Limits { max_knowledge: 2, ..Default::default() }).await;
     let turn = proto::Turn { knowledge: vec![proto::KnowledgeSnippet::default(); 3], ..Default::default() };
     let status =
         refused(rig.prompts().await.assemble_prompt(ask_with(turn)).await, Code::InvalidArgument, "INVALID_REQUEST");

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use promptd::{
-    grpc::{Ended, api::health::HealthCheckRequest, api::health::health_check_response::ServingStatus},
-    proto,
-};
+use promptd::grpc::{Ended, api::health::HealthCheckRequest, api::health::health_check_response::ServingStatus};
+use promptd_contract::proto;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,

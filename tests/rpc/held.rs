@@ -1,6 +1,6 @@
 //! A call that stays in flight until the test lets it go on: its message is sent only then.
 
-use promptd::proto;
+use promptd_contract::proto;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, codegen::http::uri::PathAndQuery, transport::Channel};

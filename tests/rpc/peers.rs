@@ -2,10 +2,8 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use promptd::{
-    grpc::{Ended, api::workspace_service_client::WorkspaceServiceClient},
-    proto,
-};
+use promptd::grpc::{Ended, api::workspace_service_client::WorkspaceServiceClient};
+use promptd_contract::proto;
 use tokio::{
     io::{AsyncWriteExt as _, copy},
     net::{TcpListener, TcpSocket, TcpStream},

@@ -1,6 +1,6 @@
 //! `ParseReply` and `ProfileService`.
 
-use promptd::proto;
+use promptd_contract::proto;
 use tonic::Code;
 
 use crate::rig::{Rig, refused};

@@ -11,21 +11,21 @@ use std::{
 };
 
 use jiff::Timestamp;
-use promptd::{
-    grpc::{
-        Access, Backend, Call, Ended, Lifecycle, Observer, Options, Server, ServerError, Tls,
-        api::{
-            health::health_client::HealthClient, profile_service_client::ProfileServiceClient,
-            prompt_service_client::PromptServiceClient, workspace_service_client::WorkspaceServiceClient,
-        },
+use promptd::grpc::{
+    Access, Backend, Call, Ended, Lifecycle, Observer, Options, Server, ServerError, Tls,
+    api::{
+        health::health_client::HealthClient, profile_service_client::ProfileServiceClient,
+        prompt_service_client::PromptServiceClient, workspace_service_client::WorkspaceServiceClient,
     },
+};
+use promptd_contract::proto;
+use promptd_core::{
     id::Id,
     profile::ProfileSet,
-    proto,
     settings::Settings,
-    store::{Loaded, State, Store},
     workspace::{self, Load, MemoryTree, Tree as _},
 };
+use promptd_source::store::{Loaded, State, Store};
 use tokio::{sync::watch, task::JoinHandle};
 use tonic::{
     Code, Status,

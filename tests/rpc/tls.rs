@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use promptd::{
-    grpc::{Pem, Tls, api::prompt_service_client::PromptServiceClient},
-    proto,
-};
+use promptd::grpc::{Pem, Tls, api::prompt_service_client::PromptServiceClient};
+use promptd_contract::proto;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 

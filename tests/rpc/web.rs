@@ -1,6 +1,7 @@
 //! gRPC-Web: what a browser sends, byte for byte.
 
-use promptd::{grpc::Web, proto};
+use promptd::grpc::Web;
+use promptd_contract::proto;
 use prost::Message as _;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},

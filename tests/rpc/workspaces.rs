@@ -1,6 +1,7 @@
 //! `WorkspaceService`.
 
-use promptd::{proto, workspace::MemoryTree};
+use promptd_contract::proto;
+use promptd_core::workspace::MemoryTree;
 use tonic::{Code, Streaming};
 
 use crate::rig::{PATIENCE, Rig, harbor, refused};

@@ -11,10 +11,10 @@ use std::{
 use promptd::{
     admin::Metrics,
     config::{Config, Overrides},
-    finding::Finding,
     grpc::Live,
-    source::{Contents, FileSet, Source},
 };
+use promptd_core::finding::Finding;
+use promptd_source::{Contents, FileSet, Source};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 

@@ -17,9 +17,8 @@ use promptd::{
     admin::{self, Census, Metrics, Pages},
     config::{Config, Overrides, log_level},
     grpc::{Access, Backend, Ended, Lifecycle, Phase, Server, ServerError, Tls},
-    source::{self, Source},
-    store::{History, Store},
 };
+use promptd_source::{Source, store::Store};
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
@@ -55,7 +54,7 @@ pub(super) struct Arguments {
     /// Where to serve metrics, readiness and the settings by HTTP.
     #[arg(long, value_name = "ADDR", value_parser = settings::address)]
     admin: Option<SocketAddr>,
-    /// The log level, such as `debug` or `info,promptd::source=debug`.
+    /// The log level, such as `debug` or `info,promptd_source=debug`.
     #[arg(long, value_name = "LEVEL", env = "PROMPTD_LOG", hide_env_values = true, value_parser = level)]
     log: Option<(String, Targets)>,
 }
@@ -107,8 +106,7 @@ struct Secrets {
 async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Logs) -> Outcome {
     let config = &loaded.config;
     let mut stop = Stop::listen()?;
-    let store =
-        Arc::new(Store::with_history(History { revisions: config.revisions.count, bytes: config.revisions.bytes }));
+    let store = Arc::new(Store::with_history(config.revisions));
     let source = Arc::new(OnceLock::new());
     look_again_on_hangup(Arc::clone(&source))?;
     let mut registry = Registry::with_prefix("promptd");
@@ -157,7 +155,9 @@ fn backend(
         store: Arc::clone(store),
         // Calls are let in only once the source has started.
         profiles: Arc::new(move || source.get().map(Source::profiles).unwrap_or_default()),
-        read_skill_file: Arc::new(move |root, skill, file| source::read_skill_file(root, skill, file, &options)),
+        read_skill_file: Arc::new(move |root, skill, file| {
+            promptd_source::read_skill_file(root, skill, file, &options)
+        }),
         clock: Arc::new(Timestamp::now),
         access: Arc::clone(&secrets.access),
         observer: Arc::clone(metrics) as _,

@@ -10,10 +10,10 @@ use std::{
 
 use promptd::{
     config::{self, Config},
-    finding::{Code, Finding, Place},
     grpc::{Access, Pem, Tls, Tokens},
-    source::{Contents, FileSet, files},
 };
+use promptd_core::finding::{Code, Finding, Place};
+use promptd_source::{Contents, FileSet, files};
 
 use super::{Failure, Secrets, settings};
 

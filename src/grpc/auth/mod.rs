@@ -15,7 +15,7 @@ use http::HeaderMap;
 use tokio::sync::watch;
 
 use super::error::Error;
-use crate::{globs::SkillFilter, id::Id};
+use promptd_core::{globs::SkillFilter, id::Id};
 
 /// The tokens that are accepted now; replaced while the server runs.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
 
-use crate::{
+use promptd_core::{
     finding::{Code, Finding},
     globs::{NameGlobs, SkillFilter},
     id::Id,
@@ -200,7 +200,7 @@ mod tests {
 
     fn file() -> String {
         let hash: [u8; 32] = Sha256::digest(b"bbbbbbbbbbbbbbbb").into();
-        FILE.replace("HASH", &crate::prompt::Digest(hash).to_hex())
+        FILE.replace("HASH", &promptd_core::prompt::Digest(hash).to_hex())
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::{
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::text::hex;
+use promptd_core::text::hex;
 
 /// The header of request ids, in requests and answers.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use promptd::{prompt, workspace::Snapshot};
+use promptd_core::{prompt, workspace::Snapshot};
 use serde_json::{Map, Value};
 
 use super::{Case, Workspace, check_invariants, text_of};

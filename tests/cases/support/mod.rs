@@ -9,14 +9,13 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use promptd::{
+use promptd_contract::{decode, proto};
+use promptd_core::{
     finding::Finding,
     id::Id,
     profile::{self, ProfileSet},
     prompt::{Outcome, Prompt, Turn},
-    proto, request,
     settings::Settings,
-    source,
     workspace::{Load, Snapshot, Tree, load},
 };
 use serde_json::Value;
@@ -48,9 +47,9 @@ impl Case {
                 "max_description_chars" => settings.skills.max_description_chars = number,
                 "risks" => {
                     settings.risks = match value.as_str().unwrap() {
-                        "strip" => promptd::settings::RiskPolicy::Strip,
-                        "refuse" => promptd::settings::RiskPolicy::Refuse,
-                        _ => promptd::settings::RiskPolicy::Report,
+                        "strip" => promptd_core::settings::RiskPolicy::Strip,
+                        "refuse" => promptd_core::settings::RiskPolicy::Refuse,
+                        _ => promptd_core::settings::RiskPolicy::Report,
                     }
                 }
                 other => panic!("{}: unknown setting {other}", path.display()),
@@ -72,7 +71,7 @@ impl Case {
         let message = prost_reflect::DynamicMessage::deserialize(descriptor, turn).map_err(|e| e.to_string())?;
         let turn: proto::Turn = message.transcode_to().unwrap();
         let now = "2026-03-01T02:30:00Z".parse().unwrap();
-        request::turn(turn, &request::Limits::default(), now).map_err(|violations| {
+        decode::turn(turn, &decode::Limits::default(), now).map_err(|violations| {
             violations
                 .iter()
                 .map(|violation| format!("{}: {}", violation.field, violation.message))
@@ -147,9 +146,9 @@ impl Workspace {
             }
             Arc::new(profiles)
         };
-        let tree = source::open_tree(&self.folder.path().join("ws"), &[]).unwrap();
+        let tree = promptd_source::open_tree(&self.folder.path().join("ws"), &[]).unwrap();
         let shared = self.folder.path().join("shared");
-        let shared = shared.is_dir().then(|| source::open_tree(&shared, &[]).unwrap());
+        let shared = shared.is_dir().then(|| promptd_source::open_tree(&shared, &[]).unwrap());
         let shared: Vec<(&str, &dyn Tree)> = shared.iter().map(|tree| ("/srv/shared", tree as &dyn Tree)).collect();
         load(&Load {
             id: &Id::parse("harbour").unwrap(),
@@ -313,7 +312,7 @@ pub fn visible(text: &str) -> String {
             chars.next();
             run += 1;
         }
-        let shown = if (c.is_control() && c != '\n' && c != '\t') || promptd::text::hidden::is_hidden(c) {
+        let shown = if (c.is_control() && c != '\n' && c != '\t') || promptd_core::text::hidden::is_hidden(c) {
             format!("<U+{:04X}>", c as u32)
         } else {
             c.to_string()

@@ -1,0 +1,15 @@
+//! Compiles the messages of `proto/promptd/v1/promptd.proto` without protoc. The services, which need tonic, are compiled by
+//! the daemon's build script.
+
+use std::{env, error::Error, fs, path::Path};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
+    println!("cargo:rerun-if-changed={}", proto.display());
+    let mut compiler = protox::Compiler::new([&proto])?;
+    compiler.include_source_info(true).include_imports(true);
+    let set = compiler.open_file(proto.join("promptd/v1/promptd.proto"))?.file_descriptor_set();
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("promptd.fds"), compiler.encode_file_descriptor_set())?;
+    prost_build::Config::new().compile_fds(set)?;
+    Ok(())
+}

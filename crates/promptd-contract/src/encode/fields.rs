@@ -1,0 +1,133 @@
+//! The contract's messages within an answer, field by field, by their numbers in `promptd.proto`.
+
+use super::{
+    Shape,
+    numbers::number,
+    sink::{Fields, Sink},
+};
+use crate::proto;
+use promptd_core::{
+    finding::{Finding, Place},
+    prompt::{CachePlan, Digest, Message, Section, Size, Source, ToolCall},
+};
+
+/// About what the numbers and names of a message or a section take.
+const SMALL_FIELDS: usize = 40;
+
+/// A message, with what of it the caller wants.
+pub(super) struct Sent<'a> {
+    pub message: &'a Message<'a>,
+    pub shape: &'a Shape,
+}
+
+impl Fields for Sent<'_> {
+    fn write(&self, sink: &mut Sink) {
+        let Message { role, name, content, ephemeral, digest, spoken, .. } = self.message;
+        let not_modified = self.shape.holds(digest);
+        sink.number(1, number(proto::Role::from(*role)));
+        if self.has_content() {
+            sink.text(2, content);
+        }
+        sink.text(3, name);
+        sink.number(4, *ephemeral);
+        if let Some(spoken) = spoken {
+            sink.text(5, &spoken.original.tool_call_id);
+            for call in &spoken.original.tool_calls {
+                sink.message(6, call);
+            }
+        }
+        sink.digest(7, *digest);
+        sink.number(8, not_modified);
+        if let Some(spoken) = spoken {
+            sink.text(9, &spoken.original.name);
+            sink.some_number(10, spoken.index.into());
+        }
+    }
+
+    fn size_hint(&self) -> usize {
+        let content = if self.has_content() { self.message.content.len() } else { 0 };
+        content + Digest::HEX_DIGITS + SMALL_FIELDS
+    }
+}
+
+impl Sent<'_> {
+    fn has_content(&self) -> bool {
+        let Message { digest, spoken, .. } = self.message;
+        let referenced = self.shape.reference_conversation && spoken.is_some_and(|spoken| spoken.unchanged);
+        !self.shape.holds(digest) && !referenced
+    }
+}
+
+impl Fields for ToolCall {
+    fn write(&self, sink: &mut Sink) {
+        sink.text(1, &self.id);
+        sink.text(2, &self.name);
+        sink.text(3, &self.arguments_json);
+    }
+}
+
+impl Fields for Section<'_> {
+    fn write(&self, sink: &mut Sink) {
+        sink.text(1, &self.id);
+        sink.number(2, number(proto::Outcome::from(self.outcome)));
+        sink.text(3, &self.reason);
+        if let Some((message, range)) = &self.place {
+            sink.some_number(4, (*message).into());
+            sink.number(5, range.start);
+            sink.number(6, range.end);
+        }
+        if let Some(source) = &self.source {
+            sink.message(7, &**source);
+        }
+        sink.message(8, &self.original);
+        sink.message(9, &self.included);
+        sink.number(10, number(proto::Stability::from(self.stability)));
+    }
+
+    fn size_hint(&self) -> usize {
+        let source = self.source.as_ref().map_or(0, |source| source.path.len() + source.sha256.len());
+        self.id.len() + self.reason.len() + source + SMALL_FIELDS
+    }
+}
+
+impl Fields for Source {
+    fn write(&self, sink: &mut Sink) {
+        sink.text(1, &self.path);
+        sink.text(2, &self.sha256);
+    }
+}
+
+impl Fields for Size {
+    fn write(&self, sink: &mut Sink) {
+        sink.number(1, self.bytes);
+        sink.number(2, self.chars);
+        if let Some(tokens) = self.tokens {
+            sink.some_number(3, tokens);
+        }
+    }
+}
+
+impl Fields for Finding {
+    fn write(&self, sink: &mut Sink) {
+        sink.number(1, number(proto::Severity::from(self.severity)));
+        sink.text(2, self.code.as_str());
+        sink.text(3, &self.message);
+        match &self.place {
+            Place::Unplaced => {}
+            Place::Field(field) => sink.text(7, field),
+            Place::File { path, line, column } => {
+                sink.text(4, path);
+                sink.number(5, *line);
+                sink.number(6, *column);
+            }
+        }
+    }
+}
+
+impl Fields for CachePlan {
+    fn write(&self, sink: &mut Sink) {
+        sink.number(1, self.stable_messages);
+        sink.number(2, self.stable_bytes);
+        sink.digest(3, self.stable_digest);
+    }
+}

@@ -1,0 +1,122 @@
+//! The answer of `AssemblePrompt`, written straight into the contract's bytes.
+//!
+//! The generated types would want every text as a `String` of their own: an allocation and a copy for each of some
+//! fifty, and one more copy of the prompt. Here a prompt's borrowed text is copied once, into a buffer of the right
+//! size. A test holds the bytes to what the generated types read and write.
+
+mod encoded;
+mod fields;
+mod numbers;
+mod sink;
+
+use bytes::Bytes;
+
+pub use self::encoded::Encoded;
+use self::{
+    fields::Sent,
+    sink::{Fields, Sink},
+};
+use promptd_core::{
+    finding::{Code, Finding, Place},
+    prompt::{Digest, Message, Prompt},
+};
+
+/// The most findings of one answer; what is beyond is counted in one more.
+pub const MAX_FINDINGS: usize = 100;
+
+/// An answer to be written.
+pub struct Answer<'a> {
+    /// The prompt.
+    pub prompt: &'a Prompt<'a>,
+    /// The snapshot's revision.
+    pub revision: &'a str,
+    /// The profile that was used.
+    pub profile: &'a str,
+    /// A provider's request fragment; may be empty.
+    pub rendered: &'a str,
+    /// What of it the caller wants.
+    pub shape: &'a Shape,
+}
+
+/// What of an answer the caller wants.
+#[derive(Debug, Clone, Default)]
+pub struct Shape {
+    /// Digests of what the caller holds already, sorted.
+    pub held: Vec<Digest>,
+    /// Messages of the conversation that are unchanged come without content.
+    pub reference_conversation: bool,
+    /// Section reports are left out.
+    pub omit_sections: bool,
+}
+
+impl Shape {
+    fn holds(&self, digest: &Digest) -> bool {
+        self.held.binary_search(digest).is_ok()
+    }
+}
+
+impl Answer<'_> {
+    /// An encoded `AssemblePromptResponse`.
+    #[must_use]
+    pub fn encode(&self) -> Encoded {
+        let mut sink = Sink::with_capacity(self.size_hint());
+        self.write(&mut sink);
+        sink.into_encoded()
+    }
+}
+
+impl Fields for Answer<'_> {
+    fn write(&self, sink: &mut Sink) {
+        let Self { prompt, shape, .. } = self;
+        let not_modified = shape.holds(&prompt.digest);
+        if !not_modified {
+            for message in &prompt.messages {
+                match message.encoded.filter(|_| !shape.holds(&message.digest)) {
+                    Some(encoded) => sink.shared(encoded.get_or_init(|| shared(message))),
+                    None => sink.message(1, &Sent { message, shape }),
+                }
+            }
+            for section in prompt.sections.iter().filter(|_| !shape.omit_sections) {
+                sink.message(2, section);
+            }
+        }
+        for finding in prompt.findings.iter().take(MAX_FINDINGS) {
+            sink.message(3, &**finding);
+        }
+        if let Some(rest) = prompt.findings.len().checked_sub(MAX_FINDINGS + 1) {
+            sink.message(3, &omitted(rest + 1));
+        }
+        sink.text(4, self.revision);
+        sink.digest(5, prompt.digest);
+        sink.text(6, self.profile);
+        sink.number(7, not_modified);
+        if !not_modified {
+            sink.text(8, self.rendered);
+        }
+        sink.message(9, &prompt.size);
+        sink.message(10, &prompt.cache_plan);
+    }
+
+    /// Enough for all but long reasons and findings.
+    fn size_hint(&self) -> usize {
+        let own = self.prompt.messages.iter().filter(|message| message.encoded.is_none());
+        let messages: usize = own.map(|message| message.content.len() + 128).sum();
+        messages + self.rendered.len() + 192 * self.prompt.sections.len() + 256 * self.prompt.findings.len() + 512
+    }
+}
+
+/// The field of a message that a revision shares, for callers who do not hold it: encoded once a revision.
+fn shared(message: &Message<'_>) -> Bytes {
+    let mut sink = Sink::with_capacity(0);
+    sink.message(1, &Sent { message, shape: &Shape::default() });
+    sink.into_encoded().to_vec().into()
+}
+
+/// The finding that counts those left out.
+#[must_use]
+pub fn omitted(count: usize) -> Finding {
+    Finding::new(Code::FindingsOmitted, Place::Unplaced, format!("{count} more findings are left out"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+use std::borrow::Cow;
+
+use prost::Message as _;
+
+use super::*;
+use crate::proto;
+use promptd_core::prompt::{CachePlan, Carried, Outcome, Role, Section, Size, Source, Spoken, Stability, ToolCall};
+
+fn spoken() -> Spoken {
+    Spoken {
+        tool_call_id: "c0".into(),
+        name: "Dana".into(),
+        tool_calls: vec![ToolCall { id: "c1".into(), name: "tide".into(), arguments_json: "{}".into() }],
+        ..Spoken::new(Role::Assistant, "calling")
+    }
+}
+
+fn prompt(spoken: &Spoken) -> Prompt<'_> {
+    let size = Size { bytes: 300, chars: 200, tokens: Some(0) };
+    let message = |index: u32, spoken| Message {
+        role: Role::System,
+        name: if index == 0 { "skeleton" } else { "" },
+        content: Cow::Owned("界".repeat(100)),
+        ephemeral: index == 0,
+        digest: Digest([u8::from(index > 0); 32]),
+        size,
+        stability: Stability::Stable,
+        front: Cow::default(),
+        encoded: None,
+        spoken,
+    };
+    let section = |place, source| Section {
+        id: "workspace_context/AGENTS.md".into(),
+        outcome: Outcome::Truncated,
+        reason: "cut".into(),
+        place,
+        source,
+        original: size,
+        included: Size::default(),
+        stability: Stability::Session,
+        shared: None,
+    };
+    let source = Source { path: "AGENTS.md".into(), sha256: "ab".into() };
+    let findings = [Place::Unplaced, Place::field("turn.user"), Place::at("AGENTS.md", 3, 0)];
+    Prompt {
+        messages: vec![message(0, None), message(1, Some(Carried { index: 0, original: spoken, unchanged: true }))],
+        sections: vec![section(Some((0, 0..300)), Some(Cow::Owned(source))), section(None, None)],
+        findings: findings.map(|place| Cow::Owned(Finding::new(Code::SkillInvalid, place, "x"))).into(),
+        digest: Digest([9; 32]),
+        size,
+        cache_plan: CachePlan { stable_messages: 1, stable_bytes: 300, stable_digest: Digest([8; 32]) },
+    }
+}
+
+fn encoded(prompt: &Prompt<'_>, shape: &Shape) -> (Vec<u8>, proto::AssemblePromptResponse) {
+    let bytes = Answer { prompt, revision: "r", profile: "p", rendered: "text", shape }.encode().to_vec();
+    let read = proto::AssemblePromptResponse::decode(&*bytes).unwrap();
+    (bytes, read)
+}
+
+#[test]
+fn the_bytes_are_those_of_the_generated_types() {
+    let spoken = spoken();
+    let prompt = prompt(&spoken);
+    let held = |digests: &[u8]| Shape { held: digests.iter().map(|b| Digest([*b; 32])).collect(), ..Shape::default() };
+    let shapes = [
+        Shape::default(),
+        held(&[0]),
+        held(&[9]),
+        Shape { omit_sections: true, reference_conversation: true, ..Shape::default() },
+    ];
+    for shape in shapes {
+        let (bytes, read) = encoded(&prompt, &shape);
+        assert_eq!(read.encode_to_vec(), bytes, "{shape:?}");
+    }
+}
+
+#[test]
+fn what_a_revision_shares_is_encoded_once_and_the_same() {
+    let spoken = spoken();
+    let alone = prompt(&spoken);
+    let cell = std::sync::OnceLock::new();
+    let mut sharing = alone.clone();
+    sharing.messages[0].encoded = Some(&cell);
+    for shape in [Shape::default(), Shape { held: vec![Digest([0; 32])], ..Shape::default() }] {
+        for _ in 0..2 {
+            assert_eq!(encoded(&sharing, &shape).0, encoded(&alone, &shape).0, "{shape:?}");
+        }
+    }
+    assert!(cell.get().is_some_and(|bytes| bytes.len() > 300));
+}
+
+#[test]
+fn every_field_arrives() {
+    let spoken = spoken();
+    let prompt = prompt(&spoken);
+    let (_, read) = encoded(&prompt, &Shape::default());
+    let [skeleton, carried] = &read.messages[..] else { panic!("two messages") };
+    assert_eq!((skeleton.role(), &*skeleton.name, skeleton.ephemeral), (proto::Role::System, "skeleton", true));
+    assert_eq!((skeleton.content.chars().count(), &*skeleton.digest), (100, &*"00".repeat(32)));
+    assert_eq!((carried.conversation_index, &*carried.speaker, &*carried.tool_call_id), (Some(0), "Dana", "c0"));
+    assert_eq!(carried.tool_calls[0].name, "tide");
+    let section = &read.sections[0];
+    assert_eq!((section.outcome(), section.stability()), (proto::Outcome::Truncated, proto::Stability::Session));
+    assert_eq!((section.message_index, section.byte_start, section.byte_end), (Some(0), 0, 300));
+    assert_eq!(section.source.as_ref().map(|source| &*source.path), Some("AGENTS.md"));
+    assert_eq!(section.original_size.map(|size| (size.bytes, size.chars, size.tokens)), Some((300, 200, Some(0))));
+    assert_eq!(read.sections[1].message_index, None);
+    assert_eq!(
+        (&*read.findings[1].field, &*read.findings[2].path, read.findings[2].line),
+        ("turn.user", "AGENTS.md", 3)
+    );
+    assert_eq!((&*read.revision, &*read.profile, &*read.rendered), ("r", "p", "text"));
+    assert_eq!(read.cache_plan.map(|plan| plan.stable_bytes), Some(300));
+}
+
+#[test]
+fn what_the_caller_holds_comes_without_content() {
+    let spoken = spoken();
+    let prompt = prompt(&spoken);
+    let (_, read) = encoded(&prompt, &Shape { held: vec![Digest([0; 32])], ..Shape::default() });
+    assert!(
+        read.messages[0].not_modified && read.messages[0].content.is_empty() && !read.messages[1].content.is_empty()
+    );
+    let (_, read) = encoded(&prompt, &Shape { held: vec![Digest([9; 32])], ..Shape::default() });
+    assert!(read.not_modified && read.messages.is_empty() && read.sections.is_empty() && read.rendered.is_empty());
+    let (_, read) = encoded(&prompt, &Shape { reference_conversation: true, ..Shape::default() });
+    assert!(read.messages[1].content.is_empty() && !read.messages[1].not_modified);
+}
+
+#[test]
+fn findings_beyond_the_bound_are_counted() {
+    let spoken = spoken();
+    let mut prompt = prompt(&spoken);
+    prompt.findings = vec![prompt.findings[0].clone(); 250];
+    let (_, read) = encoded(&prompt, &Shape::default());
+    assert_eq!((read.findings.len(), &*read.findings[100].code), (101, "FINDINGS_OMITTED"));
+    assert!(read.findings[100].message.starts_with("150 more"));
+}

@@ -1,0 +1,74 @@
+//! Files that are no part of a workspace: profiles, the server's config, tokens, certificates.
+//!
+//! They are followed by the same rules as workspaces: read whole or not at all, and never in the middle of a save.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use super::{trace::Trace, tree::RealTree};
+use promptd_core::workspace::{EntryKind, ReadError, Tree};
+
+/// The most bytes read of one file.
+pub const MAX_FILE_BYTES: usize = 4 << 20;
+
+/// Files to follow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileSet {
+    /// These, by absolute path.
+    Paths(Vec<PathBuf>),
+    /// Every file of a folder whose name ends like this.
+    Folder {
+        /// Absolute.
+        path: PathBuf,
+        /// `.yaml`, say.
+        suffix: &'static str,
+    },
+}
+
+/// The files' bytes, or why they could not be read. A folder that is not there has no files; one that cannot be read
+/// stands here itself.
+pub type Contents = BTreeMap<PathBuf, Result<Vec<u8>, ReadError>>;
+
+/// Reads the files once.
+#[must_use]
+pub fn read(set: &FileSet) -> Contents {
+    read_files(set).1
+}
+
+pub(super) fn read_files(set: &FileSet) -> (Trace, Contents) {
+    let tree = match RealTree::open(Path::new("/"), &[]) {
+        Ok(tree) => tree,
+        Err((error, trace)) => return (trace, named(set).map(|path| (path, Err(error))).collect()),
+    };
+    let paths: Vec<PathBuf> = match set {
+        FileSet::Paths(paths) => paths.clone(),
+        FileSet::Folder { path, suffix } => {
+            let entries = match tree.list(&below_root(path)) {
+                Ok(entries) => entries,
+                Err(ReadError::Missing) => Vec::new(),
+                Err(error) => return (tree.into_trace(), Contents::from([(path.clone(), Err(error))])),
+            };
+            let chosen = entries.into_iter().filter(|e| e.kind != EntryKind::Folder && e.name.ends_with(suffix));
+            chosen.filter(|e| !e.name.starts_with('.')).map(|e| path.join(e.name)).collect()
+        }
+    };
+    let contents = paths.into_iter().map(|path| {
+        let bytes = tree.read(&below_root(&path), MAX_FILE_BYTES).map(|file| file.bytes);
+        (path, bytes)
+    });
+    let contents = contents.collect();
+    (tree.into_trace(), contents)
+}
+
+fn named(set: &FileSet) -> impl Iterator<Item = PathBuf> {
+    match set {
+        FileSet::Paths(paths) => paths.clone().into_iter(),
+        FileSet::Folder { .. } => Vec::new().into_iter(),
+    }
+}
+
+fn below_root(path: &Path) -> String {
+    path.to_string_lossy().trim_start_matches('/').to_owned()
+}

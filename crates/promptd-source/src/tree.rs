@@ -1,0 +1,284 @@
+//! The [`Tree`] over real files: pinned, recording, safe.
+//!
+//! The workspace's folder is opened once and everything is opened beneath it. Paths are walked name by name, so that
+//! every link is seen and judged before it is followed, and each name is looked at once a load: `..data` means the
+//! same folder for the first file and the last. Each step lands in the [`Trace`].
+
+use std::{
+    cell::RefCell,
+    ffi::OsString,
+    fs,
+    io::{self, Read},
+    path::{Component, Path, PathBuf},
+};
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, OpenOptions},
+};
+
+use super::{
+    trace::{Seen, Sig, Trace, names_hash, read_names},
+    walk::{Found, Kind, Record, read_error},
+};
+use promptd_core::workspace::{Entry, EntryKind, FileBytes, ReadError, Tree};
+
+/// A folder of real files.
+pub(super) struct RealTree {
+    /// The canonical path.
+    root: PathBuf,
+    /// Where links may lead, canonical: the root, and what the config allows.
+    bases: Vec<PathBuf>,
+    dir: Dir,
+    record: RefCell<Record>,
+}
+
+impl RealTree {
+    /// Opens `path`, absolute, wherever its links lead: the operator made them. Where there is no folder, the trace
+    /// tells where one would appear.
+    pub(super) fn open(path: &Path, allowed_link_targets: &[PathBuf]) -> Result<Self, (ReadError, Trace)> {
+        let mut record = Record::default();
+        let found = record.resolve(Path::new("/"), path, None);
+        let opened = found.and_then(|found| match found.kind {
+            Kind::Folder => Dir::open_ambient_dir(&found.path, ambient_authority())
+                .map(|dir| (found.path, dir))
+                .map_err(|error| read_error(&error)),
+            kind => Err(not_a_folder(&kind)),
+        });
+        let (root, dir) = match opened {
+            Ok(opened) => opened,
+            Err(error) => return Err((error, Trace::new(record.probes, None, record.torn))),
+        };
+        let allowed = allowed_link_targets.iter().filter_map(|target| fs::canonicalize(target).ok());
+        let bases = std::iter::once(root.clone()).chain(allowed).collect();
+        Ok(Self { root, bases, dir, record: RefCell::new(record) })
+    }
+
+    /// What has been read.
+    pub(super) fn into_trace(self) -> Trace {
+        let record = self.record.into_inner();
+        let root = record.nodes.get(&self.root).and_then(|node| node.sig).map(|sig| (sig.dev, sig.ino));
+        Trace::new(record.probes, root, record.torn)
+    }
+
+    fn find(&self, path: &str) -> Result<Found, ReadError> {
+        let path = Path::new(path);
+        if !path.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(ReadError::Missing);
+        }
+        self.record.borrow_mut().resolve(&self.root, path, Some(&self.bases))
+    }
+
+    fn read_found(&self, found: &Found, limit: usize) -> io::Result<FileBytes> {
+        let mut options = OpenOptions::new();
+        options.read(true).nonblock(true).follow(FollowSymlinks::No);
+        let file = match found.path.strip_prefix(&self.root) {
+            Ok(below) => self.dir.open_with(below, &options)?,
+            Err(_) => {
+                let base =
+                    self.bases.iter().find(|base| found.path.starts_with(base)).ok_or(io::ErrorKind::NotFound)?;
+                let below = found.path.strip_prefix(base).map_err(io::Error::other)?;
+                Dir::open_ambient_dir(base, ambient_authority())?.open_with(below, &options)?
+            }
+        };
+        let file = file.into_std();
+        let meta = file.metadata()?;
+        let mut record = self.record.borrow_mut();
+        record.torn |= record.nodes.get(&found.path).and_then(|node| node.sig) != Some(Sig::of(&meta));
+        if !meta.is_file() {
+            // Swapped since it was looked at; the next load sees what it is.
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(limit).min(limit));
+        file.take(limit as u64).read_to_end(&mut bytes)?;
+        Ok(FileBytes { bytes, total: meta.len() })
+    }
+
+    fn list_found(&self, found: &Found) -> io::Result<Vec<(OsString, fs::FileType)>> {
+        let names = read_names(&found.path)?;
+        let mut record = self.record.borrow_mut();
+        if let Some(sig) = record.nodes.get(&found.path).and_then(|node| node.sig) {
+            record.probe(&found.path, Seen::Listing(sig, names_hash(&names)), found.way);
+        }
+        Ok(names)
+    }
+
+    fn entry(&self, folder: &str, name: &str, kind: fs::FileType) -> EntryKind {
+        if kind.is_dir() {
+            EntryKind::Folder
+        } else if kind.is_file() {
+            EntryKind::File
+        } else if kind.is_symlink() {
+            let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+            match self.find(&path).map(|found| found.kind) {
+                Ok(Kind::Folder) => EntryKind::Folder,
+                Ok(Kind::File) => EntryKind::File,
+                _ => EntryKind::Other,
+            }
+        } else {
+            EntryKind::Other
+        }
+    }
+}
+
+impl Tree for RealTree {
+    fn read(&self, path: &str, limit: usize) -> Result<FileBytes, ReadError> {
+        let found = self.find(path)?;
+        match found.kind {
+            Kind::File => self.read_found(&found, limit).map_err(|error| read_error(&error)),
+            Kind::Folder => Err(ReadError::WrongKind("a folder")),
+            Kind::Other(what) => Err(ReadError::WrongKind(what)),
+            Kind::Failed(error) => Err(error),
+            Kind::Absent | Kind::Link(_) => Err(ReadError::Missing),
+        }
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<Entry>, ReadError> {
+        let found = self.find(path)?;
+        let Kind::Folder = found.kind else { return Err(not_a_folder(&found.kind)) };
+        let listed = self.list_found(&found).map_err(|error| read_error(&error))?;
+        let mut entries: Vec<Entry> = listed
+            .into_iter()
+            .map(|(name, kind)| match name.into_string() {
+                Ok(name) => Entry { kind: self.entry(path, &name, kind), name },
+                Err(name) => Entry { name: name.to_string_lossy().into_owned(), kind: EntryKind::Other },
+            })
+            .collect();
+        entries.sort();
+        Ok(entries)
+    }
+}
+
+fn not_a_folder(kind: &Kind) -> ReadError {
+    match kind {
+        Kind::Failed(error) => *error,
+        Kind::File => ReadError::WrongKind("a file"),
+        Kind::Other(what) => ReadError::WrongKind(what),
+        Kind::Absent | Kind::Link(_) | Kind::Folder => ReadError::Missing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn tree(at: &Path) -> RealTree {
+        RealTree::open(at, &[]).map_err(|(error, _)| error).unwrap()
+    }
+
+    fn read(at: &Path, path: &str) -> Result<String, ReadError> {
+        tree(at).read(path, 1 << 20).map(|file| String::from_utf8(file.bytes).unwrap())
+    }
+
+    #[test]
+    fn links_stay_inside_or_go_where_the_config_allows() {
+        let dir = tempfile::tempdir().unwrap();
+        let (ws, shared) = (dir.path().join("ws"), dir.path().join("shared"));
+        fs::create_dir_all(ws.join("docs")).unwrap();
+        fs::create_dir_all(&shared).unwrap();
+        fs::write(ws.join("docs/REAL.md"), "inside").unwrap();
+        fs::write(shared.join("S.md"), "shared").unwrap();
+        symlink("docs/REAL.md", ws.join("relative")).unwrap();
+        symlink("../ws/docs/REAL.md", ws.join("out-and-in")).unwrap();
+        symlink(ws.join("docs/REAL.md"), ws.join("absolute")).unwrap();
+        symlink("../shared/S.md", ws.join("outside")).unwrap();
+        symlink("/etc/passwd", ws.join("host")).unwrap();
+        symlink("nowhere", ws.join("dangling")).unwrap();
+        symlink("loop", ws.join("loop")).unwrap();
+        for inside in ["docs/REAL.md", "relative", "out-and-in", "absolute"] {
+            assert_eq!(read(&ws, inside).as_deref(), Ok("inside"), "{inside}");
+        }
+        assert_eq!(read(&ws, "outside"), Err(ReadError::LinkOutside));
+        assert_eq!(read(&ws, "host"), Err(ReadError::LinkOutside));
+        assert_eq!(read(&ws, "dangling"), Err(ReadError::LinkDangling));
+        assert_eq!(read(&ws, "loop"), Err(ReadError::LinkLoop));
+        assert_eq!(read(&ws, "absent"), Err(ReadError::Missing));
+        assert_eq!(read(&ws, "../shared/S.md"), Err(ReadError::Missing));
+        let allowing = RealTree::open(&ws, std::slice::from_ref(&shared)).map_err(|(error, _)| error).unwrap();
+        assert_eq!(allowing.read("outside", 9).unwrap().bytes, b"shared");
+    }
+
+    #[test]
+    fn only_regular_files_are_read_and_only_so_much() {
+        let dir = tempfile::tempdir().unwrap();
+        let ws = dir.path();
+        rustix::fs::mkfifoat(rustix::fs::CWD, ws.join("fifo"), rustix::fs::Mode::from(0o600)).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(ws.join("socket")).unwrap();
+        fs::create_dir(ws.join("folder")).unwrap();
+        fs::File::create(ws.join("huge")).unwrap().set_len(20 << 30).unwrap();
+        symlink("/dev/zero", ws.join("zero")).unwrap();
+        assert_eq!(read(ws, "fifo"), Err(ReadError::WrongKind("a FIFO")));
+        assert_eq!(read(ws, "socket"), Err(ReadError::WrongKind("a socket")));
+        assert_eq!(read(ws, "folder"), Err(ReadError::WrongKind("a folder")));
+        assert_eq!(read(ws, "zero"), Err(ReadError::LinkOutside));
+        let huge = tree(ws).read("huge", 1_000).unwrap();
+        assert_eq!((huge.bytes.len(), huge.total), (1_000, 20 << 30));
+        let kinds: Vec<_> = tree(ws).list("").unwrap().into_iter().map(|e| (e.name, e.kind)).collect();
+        let expected = [
+            ("fifo", EntryKind::Other),
+            ("folder", EntryKind::Folder),
+            ("huge", EntryKind::File),
+            ("socket", EntryKind::Other),
+            ("zero", EntryKind::Other),
+        ];
+        assert_eq!(kinds, expected.map(|(name, kind)| (name.to_owned(), kind)));
+    }
+
+    #[test]
+    fn a_trace_holds_until_one_of_its_inputs_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let ws = dir.path();
+        fs::create_dir_all(ws.join("skills/a")).unwrap();
+        fs::write(ws.join("AGENTS.md"), "one").unwrap();
+        let trace = || {
+            let tree = tree(ws);
+            let _ = tree.read("AGENTS.md", 99);
+            let _ = tree.read("SOUL.md", 99);
+            let _ = tree.list("skills");
+            tree.into_trace()
+        };
+        let unchanged = trace();
+        fs::write(ws.join("app.log"), "no input").unwrap();
+        fs::write(ws.join("skills/.swap"), "comes").unwrap();
+        fs::remove_file(ws.join("skills/.swap")).unwrap();
+        assert!(unchanged.holds());
+        let changes: [&dyn Fn(); 4] = [
+            &|| fs::write(ws.join("AGENTS.md"), "two").unwrap(),
+            &|| fs::write(ws.join("SOUL.md"), "new").unwrap(),
+            &|| fs::create_dir(ws.join("skills/b")).unwrap(),
+            &|| fs::remove_file(ws.join("AGENTS.md")).unwrap(),
+        ];
+        for change in changes {
+            let before = trace();
+            change();
+            assert!(!before.holds());
+        }
+    }
+
+    #[test]
+    fn one_load_sees_one_generation_of_a_swapped_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let ws = dir.path();
+        for generation in ["..1", "..2"] {
+            fs::create_dir(ws.join(generation)).unwrap();
+            for name in ["AGENTS.md", "SOUL.md"] {
+                fs::write(ws.join(generation).join(name), generation).unwrap();
+                if generation == "..1" {
+                    symlink(format!("..data/{name}"), ws.join(name)).unwrap();
+                }
+            }
+        }
+        symlink("..1", ws.join("..data")).unwrap();
+        let tree = tree(ws);
+        assert_eq!(tree.read("AGENTS.md", 9).unwrap().bytes, b"..1");
+        symlink("..2", ws.join("..tmp")).unwrap();
+        fs::rename(ws.join("..tmp"), ws.join("..data")).unwrap();
+        assert_eq!(tree.read("SOUL.md", 9).unwrap().bytes, b"..1");
+        let trace = tree.into_trace();
+        assert!(!trace.holds());
+        assert_eq!(trace.rested(), None, "a swapped folder's files need no rest");
+    }
+}

@@ -12,10 +12,11 @@ use promptd_contract::encode::{Answer, Shape};
 use promptd_core::{
     id::Id,
     profile::{Profile, ProfileSet},
-    prompt::{self, Channel, Prompt, Snippet, Turn, User},
+    prompt::{self, Prepared, Prompt},
     render::{RenderFormat, render},
     text::cut::{Extent, cut},
     tokens::Encoding,
+    turn::{Channel, Snippet, Turn, User},
     workspace::Snapshot,
 };
 use promptd_source::Options;
@@ -46,7 +47,7 @@ fn turn() -> Turn {
     }
 }
 
-fn load(folder: &Path, profiles: &Arc<ProfileSet>) -> Snapshot {
+fn load(folder: &Path, profiles: &Arc<ProfileSet>) -> Prepared {
     promptd_source::load_once(&Id::parse("w").unwrap(), folder, &Options::default(), profiles).unwrap()
 }
 

@@ -14,9 +14,9 @@ use promptd_contract::{
 use promptd_core::{
     id::Id,
     profile::ProfileSet,
-    prompt,
+    prompt::{self, Prepared},
     settings::Settings,
-    workspace::{Load, MemoryTree, Snapshot, load},
+    workspace::{Load, MemoryTree, load},
 };
 use prost::Message as _;
 use serde::{Deserialize, Serialize};
@@ -169,7 +169,7 @@ fn assembling(profile: &str, turn: &Turn) -> Box<dyn FnMut()> {
     })
 }
 
-fn snapshot(id: &Id, tree: &MemoryTree, profiles: &Arc<ProfileSet>, settings: &Arc<Settings>) -> Snapshot {
+fn snapshot(id: &Id, tree: &MemoryTree, profiles: &Arc<ProfileSet>, settings: &Arc<Settings>) -> Prepared {
     let (profiles, settings) = (Arc::clone(profiles), Arc::clone(settings));
-    load(&Load { id, root: "/srv/ws", tree, shared_skills: &[], profiles, settings, previous: None }).unwrap()
+    load(&Load { id, root: "/srv/ws", tree, shared_skills: &[], profiles, settings, previous: None }).unwrap().into()
 }

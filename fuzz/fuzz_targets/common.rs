@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, LazyLock};
 
-use promptd_core::{finding::Finding, id::Id, profile::{self, ProfileSet}, prompt::{self, Turn}, render::{self, RenderFormat}, settings::Settings, workspace::{Load, MemoryTree, Snapshot, load}};
+use promptd_core::{finding::Finding, id::Id, profile::{self, ProfileSet}, prompt::{self}, turn::{Turn}, render::{self, RenderFormat}, settings::Settings, workspace::{Load, MemoryTree, load}};
 
 static PROFILES: LazyLock<Arc<ProfileSet>> = LazyLock::new(|| Arc::new(profile::load(&[], None).0));
 
 /// The workspace, or its faults.
-pub fn snapshot(tree: &MemoryTree, settings: Settings) -> Result<Snapshot, Vec<Finding>> {
+pub fn snapshot(tree: &MemoryTree, settings: Settings) -> Result<prompt::Prepared, Vec<Finding>> {
     let id = Id::parse("ws").expect("a good id");
     load(&Load {
         id: &id,
@@ -18,11 +18,12 @@ pub fn snapshot(tree: &MemoryTree, settings: Settings) -> Result<Snapshot, Vec<F
         settings: Arc::new(settings),
         previous: None,
     })
+    .map(prompt::Prepared::from)
 }
 
 /// Assembles and renders with every profile: none may panic, and every byte must belong to one section.
 #[allow(dead_code, reason = "not every target assembles")]
-pub fn assemble_all(snapshot: &Snapshot, turn: &Turn) {
+pub fn assemble_all(snapshot: &prompt::Prepared, turn: &Turn) {
     for profile in snapshot.profiles.iter() {
         let Ok(prompt) = prompt::assemble(snapshot, profile, turn) else { continue };
         for (index, message) in prompt.messages.iter().enumerate().filter(|(_, m)| m.spoken.is_none()) {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use promptd_core::{finding::Finding, id::Id, profile, prompt::{self, Turn}, settings::Settings, workspace::{Load, MemoryTree, load}};
+use promptd_core::{finding::Finding, id::Id, profile, prompt::{self}, turn::{Turn}, settings::Settings, workspace::{Load, MemoryTree, load}};
 
 fuzz_target!(|bytes: &[u8]| {
     let (profiles, findings) = profile::load(&[("any.yaml".to_owned(), bytes.to_vec())], None);
@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
         settings: Arc::new(Settings::default()),
         previous: None,
     });
-    let snapshot = loaded.expect("there is no workspace.yaml to be wrong");
+    let snapshot = prompt::Prepared::from(loaded.expect("there is no workspace.yaml to be wrong"));
     let turn = Turn::at("2026-03-01T02:30:00Z".parse().expect("a time"));
     for profile in snapshot.profiles.iter() {
         let _ = prompt::assemble(&snapshot, profile, &turn);

@@ -11,7 +11,8 @@ use promptd_core::{
     finding::{Finding, Place, Reported},
     id::Id,
     profile::ProfileSet,
-    workspace::{self, Entry, FileBytes, Load, MANIFEST, ReadError, Snapshot, Tree},
+    prompt::Prepared,
+    workspace::{self, Entry, FileBytes, Load, MANIFEST, ReadError, Tree},
 };
 use promptd_source::{FileSet, files};
 
@@ -42,7 +43,7 @@ pub(super) struct Named {
 /// A workspace, loaded or not.
 pub(super) struct Opened {
     pub(super) named: Named,
-    pub(super) loaded: Result<Snapshot, Vec<Finding>>,
+    pub(super) loaded: Result<Prepared, Vec<Finding>>,
 }
 
 impl Offline {

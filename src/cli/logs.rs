@@ -40,7 +40,7 @@ fn told(panic: &PanicHookInfo<'_>) {
 }
 
 /// What is heard at a level: the library that watches files has warnings for what is no fault, such as a folder that
-/// went before its watch did. What does matter of it has lines of `promptd_source`.
+/// went before its watch did. What does matter of it has lines of `promptd::source`.
 fn heard(level: &Targets) -> Targets {
     const WATCHER: &str = "notify";
     let is_named = level.iter().any(|(target, _)| target.starts_with(WATCHER));

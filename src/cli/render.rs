@@ -13,8 +13,9 @@ use promptd_contract::{decode, encode, proto};
 use promptd_core::{
     finding::human,
     profile::Profile,
-    prompt::{self, Prompt, Turn},
+    prompt::{self, Prompt},
     render::{RenderFormat, render},
+    turn::Turn,
     workspace::Snapshot,
 };
 

@@ -7,12 +7,7 @@ use promptd_contract::{
     encode::Shape,
     proto::{self, RenderFormat},
 };
-use promptd_core::{
-    id::Id,
-    prompt::{Digest, Turn},
-    text::hex,
-    tokens::Encoding,
-};
+use promptd_core::{digest::Digest, id::Id, text::hex, tokens::Encoding, turn::Turn};
 
 /// What a caller asks for, checked.
 pub(super) struct Ask {

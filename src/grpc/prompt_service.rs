@@ -19,11 +19,12 @@ use super::{
 use promptd_contract::{decode::Violations, encode, proto};
 use promptd_core::{
     profile,
+    prompt::Prepared,
     prompt::{self, Prompt},
     render::{self, RenderFormat},
     reply::{ReplyContract, parse},
     tokens::Encoding,
-    workspace::{Lock, Snapshot},
+    workspace::Lock,
 };
 
 /// The largest request, in bytes, whose tokens are counted where the call runs. Counting a larger one takes long enough
@@ -80,7 +81,7 @@ impl PromptService {
         Self { backend, live }
     }
 
-    fn assemble(&self, ask: &Ask, snapshot: &Snapshot, profile: &profile::Profile) -> Result<Encoded, Error> {
+    fn assemble(&self, ask: &Ask, snapshot: &Prepared, profile: &profile::Profile) -> Result<Encoded, Error> {
         let began = Instant::now();
         let mut prompt = prompt::assemble(snapshot, profile, &ask.turn)?;
         if let Some(wall) = &ask.turn.skill_wall {
@@ -123,7 +124,7 @@ impl PromptService {
 }
 
 /// The profile that a request names, unless the operator has locked it, else the workspace's own.
-fn chosen<'s>(snapshot: &'s Snapshot, named: Option<&promptd_core::id::Id>) -> Result<&'s profile::Profile, Error> {
+fn chosen<'s>(snapshot: &'s Prepared, named: Option<&promptd_core::id::Id>) -> Result<&'s profile::Profile, Error> {
     match named {
         Some(_) if snapshot.manifest.locked.contains(&Lock::Profile) => Err(Error::Locked("profile".into())),
         Some(name) => backend::named_profile(&snapshot.profiles, name),

@@ -5,9 +5,9 @@ use sha2::{Digest as _, Sha256};
 use super::error::Error;
 use promptd_contract::proto;
 use promptd_core::{
+    digest::Digest,
     finding::{Finding, Place},
     globs::SkillFilter,
-    prompt::Digest,
     workspace::{FileBytes, ReadError, SKILL_FILE, Skill, Snapshot, Visibility},
 };
 

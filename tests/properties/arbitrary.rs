@@ -10,9 +10,10 @@ use promptd_contract::{decode, proto};
 use promptd_core::{
     id::Id,
     profile::{self, ProfileSet},
-    prompt::Turn,
+    prompt::Prepared,
     settings::{RiskPolicy, Settings, SkillLimits},
-    workspace::{Load, MemoryTree, Snapshot, Tree, load},
+    turn::Turn,
+    workspace::{Load, MemoryTree, Tree, load},
 };
 use proptest::{collection::vec, option, prelude::*};
 
@@ -130,12 +131,12 @@ pub fn files() -> impl Strategy<Value = Files> {
 }
 
 /// The workspace of these files, if it is valid.
-pub fn snapshot(files: &Files, settings: &Settings) -> Option<Snapshot> {
+pub fn snapshot(files: &Files, settings: &Settings) -> Option<Prepared> {
     let tree: MemoryTree = files.clone().into_iter().collect();
     snapshot_of(&tree, settings)
 }
 
-pub fn snapshot_of(tree: &dyn Tree, settings: &Settings) -> Option<Snapshot> {
+pub fn snapshot_of(tree: &dyn Tree, settings: &Settings) -> Option<Prepared> {
     load(&Load {
         id: &Id::parse("harbour").unwrap(),
         root: "/srv/harbour",
@@ -146,6 +147,7 @@ pub fn snapshot_of(tree: &dyn Tree, settings: &Settings) -> Option<Snapshot> {
         previous: None,
     })
     .ok()
+    .map(Prepared::from)
 }
 
 fn structure() -> impl Strategy<Value = prost_types::Struct> {

@@ -90,7 +90,7 @@ fn profile_and_inputs_act_together() {
             previous: None,
         });
         let snapshot = match snapshot {
-            Ok(snapshot) => snapshot,
+            Ok(snapshot) => prompt::Prepared::from(snapshot),
             Err(findings) => return findings[0].message.clone(),
         };
         let profile = snapshot.profiles.get(snapshot.manifest.profile.as_str()).unwrap();

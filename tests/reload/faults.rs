@@ -10,14 +10,12 @@ use std::{
     time::Duration,
 };
 
-use promptd_source::WatchMode;
+use crate::service::{Service, options};
 use promptd_source::{
-    Mode, Options,
+    Mode, Options, WatchMode,
     feed::{Feed, Hint, HintSender, OpenFeed, WatchError},
     store::State,
 };
-
-use crate::service::{Service, options};
 
 /// A feed that loses what it is told to lose.
 #[derive(Clone, Default)]

@@ -114,11 +114,13 @@ impl Rig {
             shared_skills: &[],
             profiles: Arc::clone(&self.profiles),
             settings: Arc::new(Settings::default()),
-            previous: previous.as_deref().map(|loaded| &loaded.snapshot),
+            previous: previous.as_deref().map(|loaded| &*loaded.snapshot),
         });
         self.trees.lock().unwrap().insert(root, tree);
         let state = match loaded {
-            Ok(snapshot) => State::Ready(Arc::new(Loaded { snapshot, at: Timestamp::new(NOW, 0).unwrap() })),
+            Ok(snapshot) => {
+                State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at: Timestamp::new(NOW, 0).unwrap() }))
+            }
             Err(faults) => State::Invalid(faults.into()),
         };
         self.store.publish(&id, state);

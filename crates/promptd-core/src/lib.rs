@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 
+pub mod digest;
 pub mod finding;
 pub mod globs;
 pub mod id;
@@ -16,6 +17,7 @@ pub mod reply;
 pub mod settings;
 pub mod text;
 pub mod tokens;
+pub mod turn;
 pub mod workspace;
 pub mod yaml;
 pub mod zone;

@@ -5,6 +5,8 @@
 //! load, which is the list of everything it read; what the trace no longer matches is loaded again, whole, and swapped
 //! in whole. A sweep looks at all traces now and then, for what no event told.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod feed;
 pub mod files;
 mod mounts;
@@ -46,7 +48,10 @@ use self::{
     reload::{Message, Reload},
     subject::{Item, Sink, What},
 };
-use promptd_core::{finding::Finding, id::Id, profile::ProfileSet, settings::Settings, workspace::Snapshot};
+use promptd_core::{finding::Finding, id::Id, profile::ProfileSet, prompt::Prepared, settings::Settings};
+
+/// What the log lines of this crate are filtered by, as in `log.level: info,promptd::source=debug`.
+const LOG_TARGET: &str = "promptd::source";
 
 /// The running source; dropping it stops it.
 pub struct Source {
@@ -82,7 +87,9 @@ impl Source {
         }
         reload.load_first();
         let thread = std::thread::Builder::new().name("source".into()).spawn(move || reload.run());
-        let thread = thread.inspect_err(|error| tracing::error!("edits are not picked up: no thread: {error}")).ok();
+        let thread = thread
+            .inspect_err(|error| tracing::error!(target: LOG_TARGET, "edits are not picked up: no thread: {error}"))
+            .ok();
         Ok(Self { inbox, thread, status, profiles })
     }
 
@@ -140,8 +147,8 @@ pub fn load_once(
     path: &Path,
     options: &Options,
     profiles: &Arc<ProfileSet>,
-) -> Result<Snapshot, Vec<Finding>> {
-    subject::load_once(id, path, options, profiles)
+) -> Result<Prepared, Vec<Finding>> {
+    subject::load_once(id, path, options, profiles).map(Prepared::from)
 }
 
 /// A folder of files as loading sees it: what [`load_once`] reads from, under a root of the caller's choice. Links may

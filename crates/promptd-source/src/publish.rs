@@ -10,6 +10,7 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
+    LOG_TARGET,
     feed::WatchError,
     reload::Reload,
     subject::{Item, Payload, Sink, What, folder_unreadable},
@@ -62,7 +63,7 @@ impl Reload {
                 return None;
             }
             (Err(findings), _) => State::Invalid(findings.into()),
-            (Ok(snapshot), _) => State::Ready(Arc::new(Loaded { snapshot: *snapshot, at: Timestamp::now() })),
+            (Ok(snapshot), _) => State::Ready(Arc::new(Loaded { snapshot: (*snapshot).into(), at: Timestamp::now() })),
         };
         self.report(subject, Vec::new());
         let has_error = matches!(state, State::Invalid(_)) || findings(&state).iter().any(Finding::is_error);
@@ -96,7 +97,7 @@ impl Reload {
         let known = self.store.get(id.as_str()).is_some();
         let is_away = !matches!(error, ReadError::Denied | ReadError::Failed(_));
         if is_away && (known || listed) {
-            tracing::info!(workspace = %id, "the workspace is gone");
+            tracing::info!(target: LOG_TARGET, workspace = %id, "the workspace is gone");
             self.store.remove(&id);
             self.failing.remove(&subject);
             if listed {
@@ -109,7 +110,7 @@ impl Reload {
             self.keep_last_good(subject, &id, &[folder_unreadable(error)]);
             return None;
         }
-        tracing::error!(workspace = %id, path = %path.display(), "the workspace's folder {error}");
+        tracing::error!(target: LOG_TARGET, workspace = %id, path = %path.display(), "the workspace's folder {error}");
         self.failing.insert(subject);
         Some((id, State::Invalid([folder_unreadable(error)].into())))
     }
@@ -214,10 +215,10 @@ impl Reload {
             return;
         }
         for problem in problems.iter().filter(|problem| !old.contains(problem)) {
-            tracing::warn!("{problem}");
+            tracing::warn!(target: LOG_TARGET, "{problem}");
         }
         for problem in old.iter().filter(|problem| !problems.contains(problem)) {
-            tracing::info!("no longer: {problem}");
+            tracing::info!(target: LOG_TARGET, "no longer: {problem}");
         }
         self.problems.insert(subject, problems);
         self.tell_problems();
@@ -262,7 +263,7 @@ fn log(id: &Id, before: Option<&State>, now: &State) {
         };
         let count = |is: Severity| new.snapshot.findings.iter().filter(|finding| finding.severity == is).count();
         let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-        tracing::info!(workspace = %id, revision = %new.snapshot.revision, ?changed, errors, warnings, "workspace loaded");
+        tracing::info!(target: LOG_TARGET, workspace = %id, revision = %new.snapshot.revision, ?changed, errors, warnings, "workspace loaded");
         // What is cut is told of every revision, whatever was told of the one before.
         if may_lose(&new.snapshot) {
             for finding in &forecast(&new.snapshot) {
@@ -280,8 +281,8 @@ fn tell(id: &Id, finding: &Finding) {
     let Finding { severity, code, place, message } = finding;
     let code = code.as_str();
     match severity {
-        Severity::Error => tracing::error!(workspace = %id, code, %place, "{message}"),
-        Severity::Warning => tracing::warn!(workspace = %id, code, %place, "{message}"),
-        Severity::Info => tracing::debug!(workspace = %id, code, %place, "{message}"),
+        Severity::Error => tracing::error!(target: LOG_TARGET, workspace = %id, code, %place, "{message}"),
+        Severity::Warning => tracing::warn!(target: LOG_TARGET, workspace = %id, code, %place, "{message}"),
+        Severity::Info => tracing::debug!(target: LOG_TARGET, workspace = %id, code, %place, "{message}"),
     }
 }

@@ -19,7 +19,7 @@ use std::{
 use arc_swap::ArcSwap;
 
 use super::{
-    Options, Status,
+    LOG_TARGET, Options, Status,
     feed::{Change, Feed, Hint, WatchError},
     pending::{DOUBT, GONE, Pending, REST},
     subject::{Item, Payload, Reading, Sources},
@@ -126,7 +126,7 @@ impl Reload {
             Message::Hint(Hint::Changed { path, change }) => self.hear_change(&path, change),
             Message::Hint(Hint::Lost) => {
                 self.status.rescanned();
-                tracing::warn!("file events were lost: looking at everything again");
+                tracing::warn!(target: LOG_TARGET, "file events were lost: looking at everything again");
                 self.mark_all();
             }
             Message::Rescan => self.mark_all(),
@@ -307,7 +307,7 @@ impl Reload {
                 let is_new = self.unwatched.values().all(|known| *known != error);
                 self.unwatched.insert(subject, error);
                 if is_new {
-                    tracing::warn!("{}", error.advice());
+                    tracing::warn!(target: LOG_TARGET, "{}", error.advice());
                 }
             } else {
                 self.unwatched.remove(&subject);

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use promptd_core::{
     finding::Finding,
     id::Id,
+    prompt::Prepared,
     workspace::{Skill, Snapshot},
 };
 
@@ -67,7 +68,7 @@ pub enum State {
 #[derive(Debug)]
 pub struct Loaded {
     /// The workspace.
-    pub snapshot: Snapshot,
+    pub snapshot: Prepared,
     /// When it was published.
     pub at: Timestamp,
 }
@@ -243,7 +244,7 @@ mod tests {
             settings: Arc::default(),
             previous: None,
         });
-        Arc::new(Loaded { snapshot: snapshot.unwrap(), at: Timestamp::UNIX_EPOCH })
+        Arc::new(Loaded { snapshot: snapshot.unwrap().into(), at: Timestamp::UNIX_EPOCH })
     }
 
     fn id() -> Id {

@@ -123,7 +123,7 @@ fn read_workspace(id: &Id, path: &Path, sources: &Sources<'_>) -> Reading {
     };
     let current = sources.store.get(id.as_str());
     let previous = match current.as_deref() {
-        Some(State::Ready(loaded)) => Some(&loaded.snapshot),
+        Some(State::Ready(loaded)) => Some(&*loaded.snapshot),
         _ => None,
     };
     let shared = open_shared(sources.options);

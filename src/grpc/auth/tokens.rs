@@ -200,7 +200,7 @@ mod tests {
 
     fn file() -> String {
         let hash: [u8; 32] = Sha256::digest(b"bbbbbbbbbbbbbbbb").into();
-        FILE.replace("HASH", &promptd_core::prompt::Digest(hash).to_hex())
+        FILE.replace("HASH", &promptd_core::digest::Digest(hash).to_hex())
     }
 
     #[test]

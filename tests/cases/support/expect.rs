@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use promptd_core::{prompt, workspace::Snapshot};
+use promptd_core::prompt::{self, Prepared};
 use serde_json::{Map, Value};
 
 use super::{Case, Workspace, check_invariants, text_of};
@@ -43,7 +43,7 @@ pub fn run(path: &Path) -> Result<usize, String> {
     if faults.is_empty() { Ok(count) } else { Err(faults) }
 }
 
-fn check(file: &Value, case: &Value, profile: &str, snapshot: &Snapshot) -> Vec<String> {
+fn check(file: &Value, case: &Value, profile: &str, snapshot: &Prepared) -> Vec<String> {
     let mut turn = merged(&file["turn"], &case["turn"]);
     if !case["inputs"].is_null() {
         let inputs = merged(&turn["inputs"], &case["inputs"]);

@@ -14,8 +14,9 @@ use promptd_core::{
     finding::Finding,
     id::Id,
     profile::{self, ProfileSet},
-    prompt::{Outcome, Prompt, Turn},
+    prompt::{Outcome, Prepared, Prompt},
     settings::Settings,
+    turn::Turn,
     workspace::{Load, Snapshot, Tree, load},
 };
 use serde_json::Value;
@@ -135,7 +136,7 @@ impl Workspace {
         Self { folder }
     }
 
-    pub fn load(&self, case: &Case) -> Result<Snapshot, Vec<Finding>> {
+    pub fn load(&self, case: &Case) -> Result<Prepared, Vec<Finding>> {
         let files = profile_files(&self.folder.path().join("ws/.profiles"));
         let profiles = if files.is_empty() {
             Arc::clone(&BUILT_IN)
@@ -159,6 +160,7 @@ impl Workspace {
             settings: Arc::new(case.settings.clone()),
             previous: None,
         })
+        .map(Prepared::from)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Limits, Violations, choice, values::timestamp};
 use crate::proto;
-use promptd_core::prompt::{Conversation, Role, Segment, Spoken, ToolCall};
+use promptd_core::turn::{Conversation, Role, Segment, Spoken, ToolCall};
 
 const PATH: &str = "turn.conversation";
 

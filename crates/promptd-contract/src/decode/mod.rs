@@ -1,4 +1,4 @@
-//! From the contract's messages to checked types: raw input becomes a [`Turn`] once, here.
+//! From the contract's messages to checked types: raw input becomes a [`Turn`](promptd_core::turn::Turn) once, here.
 //!
 //! `grpc` and the command line's `--turn` share it, so that both say the same about the same mistake. Every mistake
 //! is told at once, with the path of its field.
@@ -15,9 +15,6 @@ pub use violations::{MAX_VIOLATIONS, Violation, Violations};
 
 use crate::proto;
 use promptd_core::globs::{NameGlobs, SkillFilter};
-
-#[allow(unused_imports, reason = "for the documentation")]
-use promptd_core::prompt::Turn;
 
 /// Checks a skill filter; `path` is its field, such as `turn.skill_filter`.
 pub fn skill_filter(raw: Option<proto::SkillFilter>, path: &str, violations: &mut Violations) -> Option<SkillFilter> {

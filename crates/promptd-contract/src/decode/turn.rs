@@ -12,8 +12,9 @@ use super::{
 use crate::proto;
 use promptd_core::{
     finding::member,
-    prompt::{Agent, Channel, RUNTIME_LABELS, ResponseFormat, Snippet, Stage, Turn, User},
-    text, zone,
+    text,
+    turn::{Agent, Channel, RUNTIME_LABELS, ResponseFormat, Snippet, Stage, Turn, User},
+    zone,
 };
 
 /// Checks a turn. `now` is the clock where the turn brings none.

@@ -7,8 +7,10 @@ use super::{
 };
 use crate::proto;
 use promptd_core::{
+    digest::Digest,
     finding::{Finding, Place},
-    prompt::{CachePlan, Digest, Message, Section, Size, Source, ToolCall},
+    prompt::{CachePlan, Message, Section, Size, Source},
+    turn::ToolCall,
 };
 
 /// About what the numbers and names of a message or a section take.

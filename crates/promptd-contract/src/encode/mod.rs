@@ -17,8 +17,9 @@ use self::{
     sink::{Fields, Sink},
 };
 use promptd_core::{
+    digest::Digest,
     finding::{Code, Finding, Place},
-    prompt::{Digest, Message, Prompt},
+    prompt::{Message, Prompt},
 };
 
 /// The most findings of one answer; what is beyond is counted in one more.
@@ -71,8 +72,9 @@ impl Fields for Answer<'_> {
         let not_modified = shape.holds(&prompt.digest);
         if !not_modified {
             for message in &prompt.messages {
-                match message.encoded.filter(|_| !shape.holds(&message.digest)) {
-                    Some(encoded) => sink.shared(encoded.get_or_init(|| shared(message))),
+                let memo = message.memo.filter(|_| !shape.holds(&message.digest));
+                match memo.and_then(|memo| memo.get_or_init(|| shared(message))) {
+                    Some(encoded) => sink.shared(encoded),
                     None => sink.message(1, &Sent { message, shape }),
                 }
             }
@@ -99,7 +101,7 @@ impl Fields for Answer<'_> {
 
     /// Enough for all but long reasons and findings.
     fn size_hint(&self) -> usize {
-        let own = self.prompt.messages.iter().filter(|message| message.encoded.is_none());
+        let own = self.prompt.messages.iter().filter(|message| message.memo.is_none());
         let messages: usize = own.map(|message| message.content.len() + 128).sum();
         messages + self.rendered.len() + 192 * self.prompt.sections.len() + 256 * self.prompt.findings.len() + 512
     }

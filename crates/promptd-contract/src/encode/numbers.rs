@@ -1,10 +1,7 @@
 //! The contract's enums for the core's.
 
 use crate::proto;
-use promptd_core::{
-    finding::Severity,
-    prompt::{Outcome, Role, Stability},
-};
+use promptd_core::{finding::Severity, profile::Stability, prompt::Outcome, turn::Role};
 
 macro_rules! same_names {
     ($($name:ident: $from:ty { $($variant:ident),+ })+) => {$(

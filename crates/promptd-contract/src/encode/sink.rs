@@ -4,7 +4,7 @@ use bytes::Bytes;
 use prost::encoding::{WireType, encode_varint, encoded_len_varint};
 
 use super::Encoded;
-use promptd_core::prompt::Digest;
+use promptd_core::digest::Digest;
 
 /// The most bytes that a length takes.
 const MAX_VARINT_BYTES: usize = 10;

@@ -4,7 +4,11 @@ use prost::Message as _;
 
 use super::*;
 use crate::proto;
-use promptd_core::prompt::{CachePlan, Carried, Outcome, Role, Section, Size, Source, Spoken, Stability, ToolCall};
+use promptd_core::{
+    profile::Stability,
+    prompt::{CachePlan, Carried, Memo, Outcome, Section, Size, Source},
+    turn::{Role, Spoken, ToolCall},
+};
 
 fn spoken() -> Spoken {
     Spoken {
@@ -26,7 +30,7 @@ fn prompt(spoken: &Spoken) -> Prompt<'_> {
         size,
         stability: Stability::Stable,
         front: Cow::default(),
-        encoded: None,
+        memo: None,
         spoken,
     };
     let section = |place, source| Section {
@@ -79,15 +83,15 @@ fn the_bytes_are_those_of_the_generated_types() {
 fn what_a_revision_shares_is_encoded_once_and_the_same() {
     let spoken = spoken();
     let alone = prompt(&spoken);
-    let cell = std::sync::OnceLock::new();
+    let memo = Memo::default();
     let mut sharing = alone.clone();
-    sharing.messages[0].encoded = Some(&cell);
+    sharing.messages[0].memo = Some(&memo);
     for shape in [Shape::default(), Shape { held: vec![Digest([0; 32])], ..Shape::default() }] {
         for _ in 0..2 {
             assert_eq!(encoded(&sharing, &shape).0, encoded(&alone, &shape).0, "{shape:?}");
         }
     }
-    assert!(cell.get().is_some_and(|bytes| bytes.len() > 300));
+    assert!(memo.get_or_init(Bytes::new).is_some_and(|bytes| bytes.len() > 300));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Body, Profile, ProfileSet, SectionSpec, Template, Type, spec::Input};
-use crate::prompt::Stage;
+use crate::turn::Stage;
 
 /// The profiles that extend one another with `profile`, the one that the others extend first.
 #[must_use]

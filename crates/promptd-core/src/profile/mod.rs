@@ -14,6 +14,7 @@ mod docs;
 mod extend;
 mod file;
 mod filters;
+mod inputs;
 mod names;
 mod raw;
 mod set;
@@ -24,10 +25,12 @@ mod types;
 pub use deps::Deps;
 pub use docs::{family, inputs_markdown, sections_markdown};
 pub use file::FilePattern;
+pub use inputs::check as check_inputs;
+pub(crate) use inputs::{check_names, checked};
 pub use set::{ProfileFile, ProfileSet, load};
 pub use spec::{
     Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, OnOverflow, Part, Profile, SectionSpec,
-    Share, SummaryTree, TrimSpec, Unit,
+    Share, Stability, SummaryTree, TrimSpec, Unit,
 };
 pub use template::{Scope, Template, Templates};
 pub use types::{Field, Mismatch, Type, check_object, to_rendered};

@@ -10,9 +10,9 @@ use super::{
     raw::{RawProfile, Spot},
 };
 use crate::{
+    digest::Digest,
     finding::{Code, Finding, Place},
     id::Id,
-    prompt::Digest,
     yaml::{self, Faults, Fields, Mark, nearest},
 };
 

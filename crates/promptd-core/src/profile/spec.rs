@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     id::Id,
-    prompt::{Role, Stability, Stage},
     reply::ReplyContract,
+    turn::{Role, Stage},
 };
 
 /// A recipe: ordered messages of ordered sections.
@@ -304,4 +304,15 @@ impl Profile {
         let inputs = self.inputs.iter().filter_map(|input| input.default_from.clone().map(FilePattern::Path));
         sections.chain(inputs)
     }
+}
+
+/// How often a section changes; ordered from the most stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stability {
+    /// Only with the workspace.
+    Stable,
+    /// The same through one session.
+    Session,
+    /// Can change every turn.
+    Volatile,
 }

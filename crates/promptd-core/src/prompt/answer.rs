@@ -1,15 +1,14 @@
 //! What assembly gives back: the messages, and what became of every section.
 
-use std::{
-    borrow::Cow,
-    ops::Range,
-    sync::{Arc, OnceLock},
+use std::{borrow::Cow, ops::Range, sync::Arc};
+
+use super::{CachePlan, Memo};
+use crate::{
+    digest::Digest,
+    finding::Finding,
+    profile::Stability,
+    turn::{Role, Spoken},
 };
-
-use bytes::Bytes;
-
-use super::{CachePlan, Digest, Role, Spoken};
-use crate::finding::Finding;
 
 /// An assembled prompt. It borrows what the snapshot and the turn already hold.
 #[derive(Debug, Clone)]
@@ -49,8 +48,8 @@ pub struct Message<'a> {
     pub front: Cow<'a, Front>,
     /// Set on a message of the conversation.
     pub spoken: Option<Carried<'a>>,
-    /// Set on a message that the revision shares: a place for its encoded form, so that it is encoded once.
-    pub encoded: Option<&'a OnceLock<Bytes>>,
+    /// Set on a message that the revision shares: where its encoded form is kept.
+    pub memo: Option<&'a Memo>,
 }
 
 /// The stable sections that a message begins with.
@@ -142,17 +141,6 @@ impl Outcome {
     pub fn is_loss(self) -> bool {
         matches!(self, Self::Truncated | Self::Dropped)
     }
-}
-
-/// How often a section changes; ordered from the most stable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stability {
-    /// Only with the workspace.
-    Stable,
-    /// The same through one session.
-    Session,
-    /// Can change every turn.
-    Volatile,
 }
 
 /// A text's size.

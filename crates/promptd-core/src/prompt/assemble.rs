@@ -3,21 +3,22 @@
 use std::borrow::Cow;
 
 use super::{
-    CachePlan, Deps, Message, Outcome, Prompt, ResponseFormat, Section, Size, Stability, Stage, Turn, TurnError,
+    CachePlan, Deps, Message, Outcome, Prompt, Section, Size, TurnError,
     budget::Budgets,
     conversation::{self, Conversed},
     digest,
     draft::build,
     inputs, lock,
     piece::Rendered,
-    prepared::PreparedProfile,
+    prepared::{Prepared, PreparedProfile},
     scope::TurnScope,
     section,
 };
 use crate::{
     finding::Finding,
-    profile::{MessageSpec, Part, Profile, SectionSpec},
+    profile::{MessageSpec, Part, Profile, SectionSpec, Stability},
     text::clamped,
+    turn::{ResponseFormat, Stage, Turn},
     workspace::Snapshot,
 };
 
@@ -27,9 +28,10 @@ use crate::{
 ///
 /// The turn sets a field that the workspace locks, names a context file that is none, or gives inputs that the profile
 /// does not declare so.
-pub fn assemble<'a>(snapshot: &'a Snapshot, profile: &'a Profile, turn: &'a Turn) -> Result<Prompt<'a>, TurnError> {
+pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn) -> Result<Prompt<'a>, TurnError> {
+    let snapshot: &Snapshot = prepared;
     lock::check(snapshot, profile, turn)?;
-    let Some(prepared) = snapshot.prepared.get(snapshot, profile) else {
+    let Some(prepared) = prepared.profile(profile) else {
         return Err(TurnError::invalid("profile", format!("the workspace was loaded without `{}`", profile.name)));
     };
     let inputs = if turn.inputs.is_empty() && prepared.inputs.len() == profile.inputs.len() {
@@ -104,7 +106,7 @@ impl<'a> Assembly<'a> {
                 stability: draft.stability,
                 front: Cow::Owned(draft.front),
                 spoken: None,
-                encoded: None,
+                memo: None,
             });
         }
     }
@@ -139,7 +141,7 @@ impl<'a> Assembly<'a> {
                 stability: message.stability,
                 front: Cow::Borrowed(&message.front),
                 spoken: None,
-                encoded: Some(&message.encoded),
+                memo: Some(&message.memo),
             });
         }
     }

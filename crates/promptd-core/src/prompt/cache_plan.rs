@@ -1,7 +1,7 @@
 //! What of a prompt a provider can keep in its cache.
 
-use super::{Digest, Message, Stability, digest};
-use crate::text::clamped;
+use super::{Message, digest};
+use crate::{digest::Digest, profile::Stability, text::clamped};
 
 /// How much of the front stays the same from turn to turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,29 +4,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::Role;
-use crate::text::hex;
-
-/// A SHA-256.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Digest(pub [u8; 32]);
-
-impl Digest {
-    /// How many hex digits it has.
-    pub const HEX_DIGITS: usize = 64;
-
-    /// Its lower-case hex digits, two a byte.
-    #[must_use]
-    pub fn hex_digits(self) -> [[u8; 2]; 32] {
-        hex::digits(self.0)
-    }
-
-    /// The same as text.
-    #[must_use]
-    pub fn to_hex(self) -> String {
-        self.hex_digits().as_flattened().iter().copied().map(char::from).collect()
-    }
-}
+use crate::{digest::Digest, turn::Role};
 
 /// A chunk's: SHA-256 of a section's text with the separator before it.
 #[must_use]

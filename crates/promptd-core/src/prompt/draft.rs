@@ -2,8 +2,12 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::{Digest, Front, Section, Size, Stability, answer::measure, digest, piece::Piece};
-use crate::{profile::MessageSpec, text::clamped};
+use super::{Front, Section, Size, answer::measure, digest, piece::Piece};
+use crate::{
+    digest::Digest,
+    profile::{MessageSpec, Stability},
+    text::clamped,
+};
 
 /// A message made of its sections.
 pub struct Draft {

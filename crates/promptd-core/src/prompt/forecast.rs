@@ -2,13 +2,13 @@
 
 use jiff::Timestamp;
 
-use super::{Turn, assemble};
-use crate::{finding::Finding, workspace::Snapshot};
+use super::{Prepared, assemble};
+use crate::{finding::Finding, turn::Turn, workspace::Snapshot};
 
 /// The findings of a plain turn and of a heartbeat by the workspace's own profile, besides those of the snapshot: what
 /// is cut is known only once a prompt is assembled.
 #[must_use]
-pub fn forecast(snapshot: &Snapshot) -> Vec<Finding> {
+pub fn forecast(snapshot: &Prepared) -> Vec<Finding> {
     let Some(profile) = snapshot.profiles.get(snapshot.manifest.profile.as_str()) else { return Vec::new() };
     let turns = [false, true].map(|heartbeat| Turn { heartbeat, ..Turn::at(Timestamp::UNIX_EPOCH) });
     let mut found = Vec::new();

@@ -1,8 +1,9 @@
 //! What a turn may set: the workspace's locks, and the names of its context files.
 
-use super::{Turn, TurnError};
+use super::TurnError;
 use crate::{
     profile::{Body, Profile},
+    turn::Turn,
     workspace::{Lock, Snapshot},
     yaml::nearest,
 };

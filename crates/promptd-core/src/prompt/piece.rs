@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{Digest, Outcome, Section, Size, Source, Stability, answer::measure, digest};
-use crate::finding::Finding;
+use super::{Outcome, Section, Size, Source, answer::measure, digest};
+use crate::{digest::Digest, finding::Finding, profile::Stability};
 
 /// A section rendered: one piece, or several for a section of sections.
 #[derive(Debug, Clone, Default)]

@@ -1,13 +1,12 @@
 //! What all prompts of one revision share, rendered once.
 
-use std::{borrow::Cow, sync::OnceLock};
+use std::{borrow::Cow, ops::Deref, sync::OnceLock};
 
-use bytes::Bytes;
 use jiff::Timestamp;
 use minijinja::Value;
 
 use super::{
-    Digest, Front, Section, Size, Stability, Turn,
+    Front, Memo, Section, Size,
     budget::Budgets,
     draft::{Draft, build},
     inputs,
@@ -17,15 +16,21 @@ use super::{
     token_counts::SharedCounts,
 };
 use crate::{
+    digest::Digest,
     finding::Finding,
-    profile::{Part, Profile},
+    profile::{Part, Profile, Stability},
+    turn::Turn,
     workspace::Snapshot,
 };
 
-/// The parts of every profile that depend on the snapshot alone, by the profile's place in its set. Each is filled at
-/// its first use; reads take no lock.
-#[derive(Debug, Default)]
-pub struct Prepared(OnceLock<Box<[OnceLock<PreparedProfile>]>>);
+/// A snapshot, and the parts of its profiles that depend on it alone. Each profile's are rendered at its first use; reads
+/// take no lock.
+#[derive(Debug)]
+pub struct Prepared {
+    snapshot: Snapshot,
+    /// By the profile's place in its set; made at first use, since most workspaces of many are not asked for.
+    profiles: OnceLock<Box<[OnceLock<PreparedProfile>]>>,
+}
 
 /// A profile over a snapshot, for a turn that sets nothing.
 #[derive(Debug)]
@@ -58,16 +63,30 @@ pub struct PreparedMessage {
     pub sections: Vec<Section<'static>>,
     /// What there is to tell.
     pub findings: Vec<Finding>,
-    /// A place for its encoded form.
-    pub encoded: OnceLock<Bytes>,
+    /// Where its encoded form is kept.
+    pub memo: Memo,
 }
 
 impl Prepared {
-    /// The profile's part, rendered now if nobody did before.
-    pub fn get(&self, snapshot: &Snapshot, profile: &Profile) -> Option<&PreparedProfile> {
-        let all = self.0.get_or_init(|| snapshot.profiles.iter().map(|_| OnceLock::new()).collect());
-        let index = snapshot.profiles.position(profile.name.as_str())?;
-        Some(all.get(index)?.get_or_init(|| prepare(snapshot, profile)))
+    /// The profile's parts; `None`: the snapshot was loaded without it.
+    pub(super) fn profile(&self, profile: &Profile) -> Option<&PreparedProfile> {
+        let all = self.profiles.get_or_init(|| self.snapshot.profiles.iter().map(|_| OnceLock::new()).collect());
+        let index = self.snapshot.profiles.position(profile.name.as_str())?;
+        Some(all.get(index)?.get_or_init(|| prepare(&self.snapshot, profile)))
+    }
+}
+
+impl From<Snapshot> for Prepared {
+    fn from(snapshot: Snapshot) -> Self {
+        Self { snapshot, profiles: OnceLock::new() }
+    }
+}
+
+impl Deref for Prepared {
+    type Target = Snapshot;
+
+    fn deref(&self) -> &Snapshot {
+        &self.snapshot
     }
 }
 
@@ -108,7 +127,7 @@ fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
             sections: reports,
             findings,
             content,
-            encoded: OnceLock::new(),
+            memo: Memo::default(),
         }));
         sections.push(rendered);
     }

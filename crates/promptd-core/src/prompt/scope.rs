@@ -5,15 +5,14 @@ use std::borrow::Cow;
 use minijinja::Value;
 
 use super::{
-    ResponseFormat, Stage, Turn,
     conversation::Trimmed,
     one_line::{one_line, one_line_of},
-    turn::{Agent, Channel, Snippet, User},
 };
 use crate::{
     finding::{Finding, Place},
     profile::{Profile, Scope},
     text::inline::inline,
+    turn::{Agent, Channel, ResponseFormat, Snippet, Stage, Turn, User},
     workspace::{MANIFEST, Skill, Snapshot},
 };
 

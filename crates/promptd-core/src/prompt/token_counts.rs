@@ -7,17 +7,16 @@
 
 use std::{iter, ops::Range, sync::OnceLock};
 
-use super::{Outcome, Prompt, Section, piece::Rendered};
+use super::{Outcome, Prepared, Prompt, Section, piece::Rendered};
 use crate::{
     profile::{Part, Profile},
     tokens::Encoding,
-    workspace::Snapshot,
 };
 
 /// Fills in every count of the prompt: of its messages, of the sections that were included whole or in part, and in
 /// all. What was kept out of a prompt is not counted.
-pub fn count_tokens(prompt: &mut Prompt<'_>, snapshot: &Snapshot, profile: &Profile, encoding: Encoding) {
-    let prepared = snapshot.prepared.get(snapshot, profile);
+pub fn count_tokens(prompt: &mut Prompt<'_>, snapshot: &Prepared, profile: &Profile, encoding: Encoding) {
+    let prepared = snapshot.profile(profile);
     let counter = Counter { encoding, shared: prepared.map_or(&[], |p| p.tokens.get(encoding, profile, &p.sections)) };
     let mut placed: Vec<_> = prompt.sections.iter().enumerate().filter_map(Placed::of).collect();
     placed.sort_by_key(|section| section.message);

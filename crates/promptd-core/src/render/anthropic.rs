@@ -3,7 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{arguments, breakpoints::breakpoints, tool_call_id, tool_calls};
-use crate::prompt::{Message, Prompt, Role};
+use crate::{
+    prompt::{Message, Prompt},
+    turn::Role,
+};
 
 /// `system`, one block a system message wherever it stood, and `messages`.
 ///
@@ -64,7 +67,7 @@ fn mark(blocks: &mut [Value]) {
 #[cfg(test)]
 mod tests {
     use super::{super::sample, *};
-    use crate::prompt::Spoken;
+    use crate::turn::Spoken;
 
     #[test]
     fn system_is_apart_and_turns_alternate() {

@@ -1,6 +1,6 @@
 //! Where a provider is asked to keep a prefix.
 
-use crate::prompt::{Message, Role, Stability};
+use crate::{profile::Stability, prompt::Message, turn::Role};
 
 /// A conversation of fewer messages than this gets no breakpoint.
 const MIN_MESSAGES: usize = 4;
@@ -42,7 +42,7 @@ fn in_conversation(messages: &[Message<'_>]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::{super::sample, *};
-    use crate::prompt::Spoken;
+    use crate::turn::Spoken;
 
     #[test]
     fn the_conversation_has_two() {

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::{arguments, tool_call_id, tool_calls};
-use crate::prompt::{Message, Prompt, Role};
+use crate::{
+    prompt::{Message, Prompt},
+    turn::Role,
+};
 
 /// `systemInstruction`, one part a system message wherever it stood, and `contents`.
 ///

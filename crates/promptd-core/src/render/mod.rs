@@ -14,7 +14,10 @@ mod text;
 
 use serde_json::{Map, Value};
 
-use crate::prompt::{Message, Prompt, Role, ToolCall};
+use crate::{
+    prompt::{Message, Prompt},
+    turn::{Role, ToolCall},
+};
 
 /// Between texts that are joined to one.
 const BLANK_LINE: &str = "\n\n";

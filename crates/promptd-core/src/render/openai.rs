@@ -3,7 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{BLANK_LINE, tool_call_id, tool_calls};
-use crate::prompt::{Message, Prompt, Role};
+use crate::{
+    prompt::{Message, Prompt},
+    turn::Role,
+};
 
 /// The most characters of a speaker's name that Chat Completions takes.
 const MAX_NAME_CHARS: usize = 64;
@@ -27,7 +30,7 @@ fn chat_message(message: &Message<'_>) -> Value {
     let content = if message.content.is_empty() && !calls.is_empty() { Value::Null } else { json!(message.content) };
     out.insert("content".into(), content);
     if !calls.is_empty() {
-        let call = |call: &crate::prompt::ToolCall| {
+        let call = |call: &crate::turn::ToolCall| {
             json!({
                 "id": call.id,
                 "type": "function",

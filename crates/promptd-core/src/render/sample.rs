@@ -2,7 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::prompt::{CachePlan, Carried, Digest, Message, Prompt, Role, Size, Spoken, Stability, ToolCall};
+use crate::{
+    digest::Digest,
+    profile::Stability,
+    prompt::{CachePlan, Carried, Message, Prompt, Size},
+    turn::{Role, Spoken, ToolCall},
+};
 
 pub(super) fn message(role: Role, content: &str) -> Message<'_> {
     Message {
@@ -14,7 +19,7 @@ pub(super) fn message(role: Role, content: &str) -> Message<'_> {
         size: Size::default(),
         stability: Stability::Stable,
         front: std::borrow::Cow::default(),
-        encoded: None,
+        memo: None,
         spoken: None,
     }
 }

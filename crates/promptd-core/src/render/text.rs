@@ -1,7 +1,10 @@
 //! Plain text.
 
 use super::BLANK_LINE;
-use crate::prompt::{Message, Prompt, Role};
+use crate::{
+    prompt::{Message, Prompt},
+    turn::Role,
+};
 
 /// All system messages, joined by a blank line. A prompt without one, such as a heartbeat that is a user message,
 /// gives the profile's own messages instead; those of the conversation are never text.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::prompt::Digest;
+use crate::digest::Digest;
 
 /// The SHA-256 of `bytes`, in hex.
 pub(super) fn sha256(bytes: &[u8]) -> Arc<str> {

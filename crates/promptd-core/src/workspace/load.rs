@@ -17,7 +17,6 @@ use crate::{
     finding::{Code, Finding, Place, Severity},
     id::Id,
     profile::ProfileSet,
-    prompt::Prepared,
     settings::Settings,
     yaml::MAX_YAML_BYTES,
 };
@@ -70,7 +69,6 @@ pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
         standing,
         inputs,
         revision: revision::none(),
-        prepared: Prepared::default(),
     };
     snapshot.revision = revision::of(&snapshot);
     Ok(snapshot)

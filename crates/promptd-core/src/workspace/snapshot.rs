@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use super::{Document, Manifest, Skill};
-use crate::{finding::Finding, id::Id, profile::ProfileSet, prompt::Prepared, settings::Settings};
+use crate::{finding::Finding, id::Id, profile::ProfileSet, settings::Settings};
 
 /// A workspace at one revision.
 #[derive(Debug)]
@@ -39,8 +39,6 @@ pub struct Snapshot {
     pub inputs: BTreeMap<Arc<str>, Arc<str>>,
     /// The hash of all of the above that assembly can see.
     pub revision: Revision,
-    /// What prompts of this revision share: rendered once, at first use. Begins as its default.
-    pub prepared: Prepared,
 }
 
 /// The name of a snapshot's content: 64 lower-case hex digits.

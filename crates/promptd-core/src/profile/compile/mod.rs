@@ -14,8 +14,8 @@ use super::{
     names::{Names, text_fields},
     raw::{RawConversation, RawMessage, RawProfile, RawSection, Spot},
     spec::{
-        Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, Part, Profile, SectionSpec, SummaryTree,
-        TrimSpec,
+        Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, Part, Profile, SectionSpec, Stability,
+        SummaryTree, TrimSpec,
     },
     template::{Template, Templates},
     types::{Field, Type},
@@ -23,8 +23,8 @@ use super::{
 use crate::{
     finding::Code,
     id::Id,
-    prompt::{Role, Stability, Stage},
     reply::ReplyContract,
+    turn::{Role, Stage},
     yaml::nearest,
 };
 

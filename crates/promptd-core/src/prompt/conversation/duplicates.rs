@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use super::{cut_finding, message_id, report};
 use crate::{
     finding::Finding,
-    prompt::{Outcome, Section, Spoken, answer::measure},
+    prompt::{Outcome, Section, answer::measure},
+    turn::Spoken,
 };
 
 /// The messages less those with the id of an earlier one. One that says something else than the earlier is a loss.

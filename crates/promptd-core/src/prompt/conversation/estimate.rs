@@ -3,8 +3,8 @@
 //! kern counts so; the JSON is that of the AI SDK's messages, which kern stores.
 
 use crate::{
-    prompt::{Role, Spoken},
     text::measure::utf16,
+    turn::{Role, Spoken},
 };
 
 /// What every message takes besides its JSON.
@@ -73,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::prompt::ToolCall;
+    use crate::turn::ToolCall;
 
     fn spoken(role: Role) -> Spoken {
         Spoken { tool_call_id: "c1".into(), name: "read".into(), ..Spoken::new(role, "") }

@@ -6,8 +6,9 @@ use super::{Conversed, cut_finding, message_id, report, tool_results};
 use crate::{
     finding::{Code, Finding, Place},
     profile::ConversationSpec,
+    profile::Stability,
     prompt::{
-        Carried, Message, Outcome, Role, Section, Spoken, Stability,
+        Carried, Message, Outcome, Section,
         answer::measure,
         digest,
         locals::{Local, Locals},
@@ -15,6 +16,7 @@ use crate::{
         scope::TurnScope,
     },
     text::clamped,
+    turn::{Role, Spoken},
 };
 
 /// Adds the message at `index` to what is carried: a long tool result cut, the rest in the profile's form.
@@ -49,7 +51,7 @@ pub(super) fn carry<'a>(
         ephemeral: false,
         digest: digest::message(spoken.role, "", &[digest::chunk("", &content)]),
         front: Cow::default(),
-        encoded: None,
+        memo: None,
         size: measure(&content),
         stability: Stability::Volatile,
         spoken: Some(Carried {

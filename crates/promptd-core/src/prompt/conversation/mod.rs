@@ -10,10 +10,10 @@ mod trim;
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use super::{Message, Outcome, Section, Size, Stability, budget::amount, scope::TurnScope};
+use super::{Message, Outcome, Section, Size, budget::amount, scope::TurnScope};
 use crate::{
     finding::{Code, Finding, Place},
-    profile::ConversationSpec,
+    profile::{ConversationSpec, Stability},
     text::thousands,
 };
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::estimate;
-use crate::prompt::Segment;
+use crate::turn::Segment;
 
 /// The summaries to show.
 #[derive(Debug, Default, PartialEq)]

@@ -11,12 +11,13 @@ use super::*;
 use crate::{
     id::Id,
     profile::ProfileSet,
-    prompt::{Carried, Conversation, Prompt, Role, Segment, Spoken, ToolCall, Turn, assemble},
+    prompt::{Carried, Prepared, Prompt, assemble},
     settings::Settings,
-    workspace::{Load, MemoryTree, Snapshot, load},
+    turn::{Conversation, Role, Segment, Spoken, ToolCall, Turn},
+    workspace::{Load, MemoryTree, load},
 };
 
-static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
+static SNAPSHOT: LazyLock<Prepared> = LazyLock::new(|| {
     load(&Load {
         id: &Id::parse("ws").unwrap(),
         root: "/srv/ws",
@@ -27,6 +28,7 @@ static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
         previous: None,
     })
     .unwrap()
+    .into()
 });
 
 fn turn(conversation: Conversation, inputs: &serde_json::Value) -> Turn {
@@ -34,7 +36,7 @@ fn turn(conversation: Conversation, inputs: &serde_json::Value) -> Turn {
     Turn { conversation, inputs, ..Turn::at(Timestamp::UNIX_EPOCH) }
 }
 
-fn prompt<'a>(snapshot: &'a Snapshot, profile: &str, turn: &'a Turn) -> Prompt<'a> {
+fn prompt<'a>(snapshot: &'a Prepared, profile: &str, turn: &'a Turn) -> Prompt<'a> {
     assemble(snapshot, snapshot.profiles.get(profile).unwrap(), turn).unwrap()
 }
 

@@ -1,8 +1,8 @@
 //! Cutting a tool result that is longer than the profile carries.
 
 use crate::{
-    prompt::{Role, Spoken},
     text::{measure::utf16, thousands},
+    turn::{Role, Spoken},
 };
 
 /// The head of a tool result, and the note that says so.

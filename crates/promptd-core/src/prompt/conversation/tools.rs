@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::prompt::{Role, Spoken};
+use crate::turn::{Role, Spoken};
 
 /// The messages at `kept`, without orphans: a call whose results are not all there goes with those that are, a result
 /// without its call goes, and results stand directly after their call. A result belongs to the newest call of its id
@@ -44,7 +44,7 @@ pub fn paired(all: &[Spoken], kept: &[usize]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prompt::ToolCall;
+    use crate::turn::ToolCall;
 
     fn spoken(role: Role, result_of: &str, calls: &[&str]) -> Spoken {
         let call = |id: &&str| ToolCall { id: (*id).into(), name: "t".into(), arguments_json: "{}".into() };

@@ -7,10 +7,10 @@ use super::{estimate, position, segments, tool_results};
 use crate::{
     profile::TrimSpec,
     prompt::{
-        Role, Spoken,
         budget::{amount, share},
         scope::TurnScope,
     },
+    turn::{Role, Spoken},
 };
 
 /// A cut without a segment's end to aim at is aimed at a multiple of this.

@@ -6,10 +6,11 @@ use super::{Rendered, failed, included, omitted};
 use crate::{
     profile::{Body, SectionSpec, Template},
     prompt::{
-        Role, Source, TurnError,
+        Source, TurnError,
         locals::{Local, Locals},
         scope::TurnScope,
     },
+    turn::Role,
     workspace::{SKILL_FILE, Skill},
     yaml::nearest,
 };

@@ -12,9 +12,9 @@ use crate::{
         locals::{Local, Locals},
         piece::Piece,
         scope::TurnScope,
-        turn::Snippet,
     },
     text::thousands,
+    turn::Snippet,
 };
 
 /// Renders header, entries and footer. A list that its filters made shorter is a window: no loss, but told. Under a

@@ -6,12 +6,12 @@ use super::{Rendered, failed, omitted};
 use crate::{
     profile::{SectionSpec, SummaryTree, Template},
     prompt::{
-        Segment,
         conversation::segments::{Selection, select},
         locals::{Local, Locals},
         piece::Piece,
         scope::TurnScope,
     },
+    turn::Segment,
 };
 
 /// Renders the header, one piece for each summary, and the footer with the last. Summaries that another one tells

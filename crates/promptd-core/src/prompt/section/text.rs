@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use super::{Rendered, failed, gate, included, omitted};
 use crate::{
     finding::{Code, Finding, Place},
+    profile::Stability,
     profile::{Body, FilePattern, Scope, SectionSpec, Template},
     prompt::{
-        Size, Source, Stability,
+        Size, Source,
         answer::measure,
         locals::{Local, Locals},
         piece::Piece,

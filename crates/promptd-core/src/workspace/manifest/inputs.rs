@@ -4,8 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::{
     finding::Code,
-    profile::Profile,
-    prompt::check_inputs,
+    profile::{Profile, check_inputs},
     yaml::{Fields, Node, Value},
 };
 

@@ -1,9 +1,14 @@
 //! What a caller gives for one turn, checked.
 
+mod conversation;
+mod labels;
+
+pub use conversation::{Conversation, Role, Segment, Spoken, ToolCall};
+pub use labels::RUNTIME_LABELS;
+
 use jiff::{Timestamp, tz::TimeZone};
 use serde_json::{Map, Value};
 
-use super::Conversation;
 use crate::globs::SkillFilter;
 
 /// One turn. `grpc` and the command line make it from the contract's `Turn`; nothing here is raw.

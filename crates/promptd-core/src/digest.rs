@@ -1,0 +1,24 @@
+//! SHA-256, as revisions, files, messages and prompts are named by it.
+
+use crate::text::hex;
+
+/// A SHA-256.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    /// How many hex digits it has.
+    pub const HEX_DIGITS: usize = 64;
+
+    /// Its lower-case hex digits, two a byte.
+    #[must_use]
+    pub fn hex_digits(self) -> [[u8; 2]; 32] {
+        hex::digits(self.0)
+    }
+
+    /// The same as text.
+    #[must_use]
+    pub fn to_hex(self) -> String {
+        self.hex_digits().as_flattened().iter().copied().map(char::from).collect()
+    }
+}

@@ -1,7 +1,6 @@
 //! Every setting of the server's config, once: its name, its default and what it does.
 //!
-//! The decoder takes its defaults from here and the README's table is written from here, so that neither can say
-//! something else than the other.
+//! The decoder takes its defaults from here, and docs/reference/settings.md is generated from here.
 
 use std::fmt::Write as _;
 
@@ -28,7 +27,7 @@ const fn fixed(key: &'static str, default: &'static str, about: &'static str) ->
     Setting { key, default, reloads: false, about }
 }
 
-/// All of them, in the order of the README.
+/// All of them, in the order of the reference.
 pub const TABLE: &[Setting] = &[
     fixed(
         "listen",
@@ -196,7 +195,7 @@ fn insert(node: &mut Node, path: &str, value: Node) {
     insert(&mut pairs[index].value, rest, value);
 }
 
-/// The table as Markdown, for the README.
+/// The table as Markdown.
 #[must_use]
 pub fn markdown() -> String {
     let mut out = String::from("| setting | default | on change | what it does |\n|---|---|---|---|\n");

@@ -1,4 +1,4 @@
-//! README.md has the tables that the code gives. `UPDATE_DOCS=1 cargo test --test cli docs` writes them.
+//! docs/reference has the pages that the binary prints. `UPDATE_DOCS=1 cargo test --test cli docs` writes them.
 
 use std::{env, fs};
 
@@ -7,30 +7,25 @@ use promptd_core::finding;
 
 use super::support::{command, repository, run};
 
-fn holds(name: &str, table: &str) {
-    let path = repository().join("README.md");
-    let readme = fs::read_to_string(&path).unwrap();
-    let (begin, end) = (format!("<!-- {name}:begin -->\n"), format!("<!-- {name}:end -->"));
-    let from = readme.find(&begin).expect(&begin) + begin.len();
-    let to = from + readme[from..].find(&end).expect(&end);
-    if readme[from..to].trim() == table.trim() {
+fn check_page(name: &str, table: &str) {
+    let printed = run(&repository(), &["docs", name]).out;
+    assert!(printed.ends_with(table), "{printed}");
+    let path = repository().join(format!("docs/reference/{name}.md"));
+    if fs::read_to_string(&path).unwrap_or_default() == printed {
         return;
     }
-    assert!(env::var_os("UPDATE_DOCS").is_some(), "README.md's {name} are not the code's: run with UPDATE_DOCS=1");
-    fs::write(&path, format!("{}\n{}\n\n{}", &readme[..from], table.trim(), &readme[to..])).unwrap();
-}
-
-/// One test for both: each rewrites the file.
-#[test]
-fn the_readme_has_every_setting_and_every_finding() {
-    holds("settings", &config::markdown());
-    holds("findings", &finding::markdown());
+    assert!(env::var_os("UPDATE_DOCS").is_some(), "docs/reference/{name}.md is not current: run with UPDATE_DOCS=1");
+    fs::write(&path, printed).unwrap();
 }
 
 #[test]
-fn the_tables_can_be_printed() {
-    assert_eq!(run(&repository(), &["docs", "settings"]).out, config::markdown());
-    assert_eq!(run(&repository(), &["docs", "findings"]).out, finding::markdown());
+fn the_reference_of_settings_is_current() {
+    check_page("settings", &config::markdown());
+}
+
+#[test]
+fn the_reference_of_findings_is_current() {
+    check_page("findings", &finding::markdown());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The catalogue of finding codes: the README's table is generated from it.
+//! The catalogue of finding codes: docs/reference/findings.md is generated from it.
 
 use std::fmt::Write as _;
 
@@ -140,7 +140,7 @@ codes! {
     InjectionPhrase = "INJECTION_PHRASE", Info, "Read the line; text that warns of such phrases is fine.";
 }
 
-/// The catalogue as Markdown, for the README.
+/// The catalogue as a Markdown table.
 #[must_use]
 pub fn markdown() -> String {
     let mut out = String::from("| code | severity | meaning | what to do |\n|---|---|---|---|\n");

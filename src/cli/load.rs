@@ -14,7 +14,7 @@ use promptd_core::{
     prompt::Prepared,
     workspace::{self, Entry, FileBytes, Load, MANIFEST, ReadError, Tree},
 };
-use promptd_source::{FileSet, files};
+use promptd_source::{FileSet, read_files};
 
 use super::{
     Failure,
@@ -156,7 +156,7 @@ struct Texts(BTreeMap<PathBuf, Option<Arc<str>>>);
 impl Texts {
     fn read(&mut self, path: &Path) -> Option<Arc<str>> {
         let read = |path: &Path| {
-            let contents = files::read(&FileSet::Paths(vec![path.to_owned()]));
+            let contents = read_files(&FileSet::Paths(vec![path.to_owned()]));
             let bytes = contents.into_values().next()?.ok()?;
             // UTF-16 has no lines that could be shown as they are.
             (!bytes.contains(&0)).then(|| String::from_utf8_lossy(&bytes).into())

@@ -7,7 +7,7 @@ use promptd_core::{
     finding::{Counts, Finding, Place, Reported, human},
     profile::{self, Profile, ProfileFile, ProfileSet},
 };
-use promptd_source::{FileSet, files};
+use promptd_source::{FileSet, read_files};
 
 use super::{
     Failure, Outcome,
@@ -77,7 +77,7 @@ fn list(profiles: &ProfileSet) -> String {
 /// Checks files as if they lay in the operator's folder.
 fn check(offline: &Offline, paths: &[PathBuf]) -> Outcome {
     let given = paths.iter().map(given).collect::<Result<Vec<_>, _>>()?;
-    let others = files::read(&FileSet::Folder { path: offline.config.profiles.clone(), suffix: ".yaml" });
+    let others = read_files(&FileSet::Folder { path: offline.config.profiles.clone(), suffix: ".yaml" });
     let named = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let others = others.into_iter().filter_map(|(path, bytes)| Some((named(&path), bytes.ok()?)));
     let others = others.filter(|(name, _)| given.iter().all(|((other, _), _)| other != name));
@@ -97,7 +97,7 @@ type Given = (ProfileFile, String);
 fn given(path: &PathBuf) -> Result<Given, Failure> {
     let told = |why: &dyn std::fmt::Display| Failure::run(format!("the profile {} {why}", path.display()));
     let absolute = settings::current_folder()?.join(path);
-    let bytes = match files::read(&FileSet::Paths(vec![absolute])).into_values().next() {
+    let bytes = match read_files(&FileSet::Paths(vec![absolute])).into_values().next() {
         Some(Ok(bytes)) => bytes,
         Some(Err(error)) => return Err(told(&error)),
         None => return Err(told(&"is not there")),

@@ -13,7 +13,7 @@ use std::{
 use crate::service::{Service, options};
 use promptd_source::{
     Mode, Options, WatchMode,
-    feed::{Feed, Hint, HintSender, OpenFeed, WatchError},
+    events::{Feed, Hint, HintSender, OpenFeed, WatchError},
     store::State,
 };
 

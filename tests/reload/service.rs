@@ -10,7 +10,7 @@ use std::{
 
 use promptd_source::{
     Options, Source,
-    feed::OpenFeed,
+    events::OpenFeed,
     store::{State, Store},
 };
 use tokio::{runtime::Runtime, time::timeout};

@@ -1,33 +1,24 @@
 //! Files and watchers: the only code that touches them.
 //!
 //! [`Source::start`] loads every workspace and publishes it to the [`Store`]; from then on one thread picks up edits.
-//! File events are hints that something may have changed, never more: see [`feed`]. What counts is the trace of a
+//! File events are hints that something may have changed, never more: see [`events`]. What counts is the trace of a
 //! load, which is the list of everything it read; what the trace no longer matches is loaded again, whole, and swapped
 //! in whole. A sweep looks at all traces now and then, for what no event told.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 
-pub mod feed;
-pub mod files;
-mod mounts;
+pub mod events;
+mod load;
 mod options;
-mod pending;
-mod profiles;
-mod publish;
 mod reload;
-mod skill_file;
 mod status;
 pub mod store;
-mod subject;
-mod sweep;
-mod trace;
-mod tree;
-mod walk;
-mod watches;
 
-pub use files::{Contents, FileSet};
+pub use load::{
+    files::{Contents, FileSet, read as read_files},
+    skill_file::read_skill_file,
+};
 pub use options::{Options, WatchMode};
-pub use skill_file::read_skill_file;
 pub use status::{LAG_BUCKETS, Mode, Status};
 
 use std::{
@@ -42,11 +33,14 @@ use std::{
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
 
-use self::store::Store;
 use self::{
-    feed::{HintSender, OpenFeed, system_feed},
-    reload::{Message, Reload},
-    subject::{Item, Sink, What},
+    events::{HintSender, OpenFeed, system_feed},
+    load::{files, profiles, tree::RealTree},
+    reload::{
+        Message, Reload,
+        target::{self, Item, Sink, What},
+    },
+    store::Store,
 };
 use promptd_core::{finding::Finding, id::Id, profile::ProfileSet, prompt::Prepared, settings::Settings};
 
@@ -148,7 +142,7 @@ pub fn load_once(
     options: &Options,
     profiles: &Arc<ProfileSet>,
 ) -> Result<Prepared, Vec<Finding>> {
-    subject::load_once(id, path, options, profiles).map(Prepared::from)
+    target::load_once(id, path, options, profiles).map(Prepared::from)
 }
 
 /// A folder of files as loading sees it: what [`load_once`] reads from, under a root of the caller's choice. Links may
@@ -157,7 +151,7 @@ pub fn open_tree(
     path: &Path,
     allowed_link_targets: &[PathBuf],
 ) -> Result<impl promptd_core::workspace::Tree + use<>, promptd_core::workspace::ReadError> {
-    tree::RealTree::open(path, allowed_link_targets).map_err(|(error, _)| error)
+    RealTree::open(path, allowed_link_targets).map_err(|(error, _)| error)
 }
 
 /// The profiles at the start: those built in, and those of the operator's folder.

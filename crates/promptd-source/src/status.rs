@@ -10,7 +10,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 
-use super::feed::WatchError;
+use crate::events::WatchError;
 
 /// Counters and gauges for health, metrics and the admin pages.
 #[derive(Debug, Default)]
@@ -156,50 +156,50 @@ impl Status {
         self.problems.load_full()
     }
 
-    pub(super) fn set_events(&self, on: bool) {
+    pub(crate) fn set_events(&self, on: bool) {
         self.mode.store(u8::from(on), Relaxed);
     }
 
-    pub(super) fn set_watches(&self, count: usize) {
+    pub(crate) fn set_watches(&self, count: usize) {
         self.watches.store(count as u64, Relaxed);
     }
 
-    pub(super) fn watch_failed(&self, error: WatchError) {
+    pub(crate) fn watch_failed(&self, error: WatchError) {
         let index = WatchError::ALL.iter().position(|other| *other == error).unwrap_or(WatchError::ALL.len() - 1);
         self.watch_errors[index].fetch_add(1, Relaxed);
     }
 
-    pub(super) fn set_census(&self, workspaces: usize, polled: usize, failing: usize) {
+    pub(crate) fn set_census(&self, workspaces: usize, polled: usize, failing: usize) {
         self.workspaces.store(workspaces as u64, Relaxed);
         self.polled.store(polled as u64, Relaxed);
         self.failing.store(failing as u64, Relaxed);
     }
 
-    pub(super) fn rescanned(&self) {
+    pub(crate) fn rescanned(&self) {
         self.rescans.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn swept(&self) {
+    pub(crate) fn swept(&self) {
         self.sweeps.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn sweep_hit(&self) {
+    pub(crate) fn sweep_hit(&self) {
         self.sweep_hits.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn loaded(&self) {
+    pub(crate) fn loaded(&self) {
         self.loads.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn retried(&self) {
+    pub(crate) fn retried(&self) {
         self.retries.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn failed_once(&self) {
+    pub(crate) fn failed_once(&self) {
         self.failed.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn published_after(&self, lag: Option<Duration>, now_ms: i64) {
+    pub(crate) fn published_after(&self, lag: Option<Duration>, now_ms: i64) {
         self.published.fetch_add(1, Relaxed);
         self.last_published_ms.store(now_ms, Relaxed);
         if let Some(lag) = lag {
@@ -209,7 +209,7 @@ impl Status {
         }
     }
 
-    pub(super) fn set_problems(&self, problems: Vec<String>) {
+    pub(crate) fn set_problems(&self, problems: Vec<String>) {
         self.problems.store(Arc::new(problems));
     }
 }

@@ -13,15 +13,15 @@ use promptd::{
     grpc::{Access, Pem, Tls, Tokens},
 };
 use promptd_core::finding::{Code, Finding, Place};
-use promptd_source::{Contents, FileSet, files};
+use promptd_source::{Contents, FileSet, read_files};
 
 use super::{Failure, Secrets, settings};
 
 /// Reads them at the start; the failure tells every fault of all files.
 pub(super) fn read(config: &Config) -> Result<Secrets, Failure> {
-    let access = config.tokens_file.as_deref().map(|path| tokens(path, &files::read(&only(path))));
+    let access = config.tokens_file.as_deref().map(|path| tokens(path, &read_files(&only(path))));
     let tls = config.tls.as_ref().map(|paths| {
-        let contents = files::read(&pem_files(paths));
+        let contents = read_files(&pem_files(paths));
         pem(paths, &contents).and_then(|pem| Tls::new(pem).map_err(|e| e.to_string()))
     });
     let mut report = String::new();

@@ -7,17 +7,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    feed::{Feed, WatchError},
+use crate::{
+    events::{Feed, WatchError},
+    load::read_set::Trace,
     status::Status,
-    trace::Trace,
 };
 
 /// Who wants to know: an index into the reload loop's subjects.
-pub(super) type Subject = u32;
+pub(crate) type Subject = u32;
 
 /// All watches of the process, on one feed.
-pub(super) struct Watches {
+pub(crate) struct Watches {
     /// Absent, and perhaps why: nothing is watched.
     feed: Result<Box<dyn Feed>, Option<WatchError>>,
     /// By canonical path; ordered, so that a folder's subtree is one range.
@@ -40,13 +40,13 @@ struct Watch {
 
 impl Watches {
     /// Without a feed nothing is watched; the error is why there is none, if there ought to be one.
-    pub(super) fn new(feed: Result<Box<dyn Feed>, Option<WatchError>>) -> Self {
+    pub(crate) fn new(feed: Result<Box<dyn Feed>, Option<WatchError>>) -> Self {
         Self { feed, folders: BTreeMap::new(), homes: HashMap::new(), count: 0 }
     }
 
     /// Watches what `next` names for `subject`, and lets go of what only `last` named. The error is the first reason
     /// why events cannot be relied on for this subject.
-    pub(super) fn follow(
+    pub(crate) fn follow(
         &mut self,
         subject: Subject,
         last: &Trace,
@@ -135,7 +135,7 @@ impl Watches {
     }
 
     /// The subjects that may be concerned by a change at `path`.
-    pub(super) fn concerned(&self, path: &Path) -> BTreeSet<Subject> {
+    pub(crate) fn concerned(&self, path: &Path) -> BTreeSet<Subject> {
         let of = |folder: &Path| self.folders.get(folder).into_iter().flat_map(|watch| &watch.subjects);
         let homes = self.homes.get(path).into_iter().flatten();
         path.parent().into_iter().flat_map(of).chain(of(path)).chain(homes).copied().collect()
@@ -143,7 +143,7 @@ impl Watches {
 
     /// Stops to trust every watch at and below `path`, since it may look at a folder that is elsewhere now, and gives
     /// the subjects that had one.
-    pub(super) fn forget(&mut self, path: &Path) -> BTreeSet<Subject> {
+    pub(crate) fn forget(&mut self, path: &Path) -> BTreeSet<Subject> {
         let mut subjects = BTreeSet::new();
         for (folder, watch) in self.folders.range_mut(path.to_path_buf()..) {
             if !folder.starts_with(path) {

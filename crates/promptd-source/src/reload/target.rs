@@ -8,13 +8,17 @@ use std::{
 
 use tokio::sync::watch;
 
-use super::{
-    Options, Status,
-    files::{Contents, FileSet, read_files},
-    trace::Trace,
-    tree::RealTree,
+use crate::{
+    load::{
+        files::{Contents, FileSet, read_files},
+        mounts,
+        read_set::Trace,
+        tree::RealTree,
+    },
+    options::Options,
+    status::Status,
+    store::{State, Store},
 };
-use crate::store::{State, Store};
 use promptd_core::{
     finding::{Code, Finding, Place},
     id::Id,
@@ -24,13 +28,13 @@ use promptd_core::{
 };
 
 /// Something followed.
-pub(super) struct Item {
-    pub(super) what: What,
+pub(crate) struct Item {
+    pub(crate) what: What,
     /// Of the newest load that counted.
-    pub(super) trace: Trace,
+    pub(crate) trace: Trace,
 }
 
-pub(super) enum What {
+pub(crate) enum What {
     /// A folder of workspaces.
     Root(PathBuf),
     /// A workspace; `listed`: it is there since a root lists it, and goes when that no longer does.
@@ -40,18 +44,18 @@ pub(super) enum What {
 }
 
 /// Who gets the files' contents.
-pub(super) enum Sink {
+pub(crate) enum Sink {
     Profiles,
     Receivers(watch::Sender<Arc<Contents>>),
 }
 
 /// What a load has read, and the trace of reading it.
-pub(super) struct Reading {
-    pub(super) trace: Trace,
-    pub(super) payload: Payload,
+pub(crate) struct Reading {
+    pub(crate) trace: Trace,
+    pub(crate) payload: Payload,
 }
 
-pub(super) enum Payload {
+pub(crate) enum Payload {
     Root(Result<Vec<Entry>, ReadError>),
     Workspace(Result<Box<Snapshot>, Vec<Finding>>),
     /// The workspace's folder cannot be opened.
@@ -60,21 +64,21 @@ pub(super) enum Payload {
 }
 
 /// What reading depends on.
-pub(super) struct Sources<'a> {
-    pub(super) options: &'a Options,
-    pub(super) settings: &'a Arc<Settings>,
-    pub(super) profiles: &'a Arc<ProfileSet>,
-    pub(super) store: &'a Store,
-    pub(super) status: &'a Status,
+pub(crate) struct Sources<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) settings: &'a Arc<Settings>,
+    pub(crate) profiles: &'a Arc<ProfileSet>,
+    pub(crate) store: &'a Store,
+    pub(crate) status: &'a Status,
 }
 
 impl Item {
-    pub(super) fn new(what: What) -> Self {
+    pub(crate) fn new(what: What) -> Self {
         Self { what, trace: Trace::default() }
     }
 
     /// The id, if it is a workspace.
-    pub(super) fn workspace_id(&self) -> Option<&Id> {
+    pub(crate) fn workspace_id(&self) -> Option<&Id> {
         match &self.what {
             What::Workspace { id, .. } => Some(id),
             _ => None,
@@ -82,18 +86,18 @@ impl Item {
     }
 
     /// Whether it lies on a file system that sends no events.
-    pub(super) fn on_silent_file_system(&self) -> bool {
+    pub(crate) fn on_silent_file_system(&self) -> bool {
         let path = match &self.what {
             What::Root(path) | What::Workspace { path, .. } | What::Files(FileSet::Folder { path, .. }, _) => {
                 Some(path.as_path())
             }
             What::Files(FileSet::Paths(paths), _) => paths.first().and_then(|path| path.parent()),
         };
-        path.is_some_and(super::mounts::is_silent)
+        path.is_some_and(mounts::is_silent)
     }
 
     /// Reads it.
-    pub(super) fn read(&self, sources: &Sources<'_>) -> Reading {
+    pub(crate) fn read(&self, sources: &Sources<'_>) -> Reading {
         sources.status.loaded();
         match &self.what {
             What::Root(path) => read_root(path),
@@ -159,7 +163,7 @@ fn open_shared(options: &Options) -> Vec<(String, SharedTree)> {
 }
 
 /// Loads a workspace as the loop would, but once.
-pub(super) fn load_once(
+pub(crate) fn load_once(
     id: &Id,
     path: &Path,
     options: &Options,
@@ -176,7 +180,7 @@ pub(super) fn load_once(
 }
 
 /// The workspace's own folder cannot be read.
-pub(super) fn folder_unreadable(error: ReadError) -> Finding {
+pub(crate) fn folder_unreadable(error: ReadError) -> Finding {
     Finding::new(Code::FileUnreadable, Place::Unplaced, format!("the workspace's folder {error}"))
 }
 

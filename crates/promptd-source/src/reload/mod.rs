@@ -4,6 +4,12 @@
 //! what was read counts only if nothing moved meanwhile, the files have rested, and no file looks as if it were in
 //! the middle of a save. Otherwise the last good revision stays and the subject is loaded again.
 
+mod debounce;
+mod publish;
+mod sweep;
+pub(crate) mod target;
+mod watches;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -18,20 +24,24 @@ use std::{
 
 use arc_swap::ArcSwap;
 
-use super::{
-    LOG_TARGET, Options, Status,
-    feed::{Change, Feed, Hint, WatchError},
-    pending::{DOUBT, GONE, Pending, REST},
-    subject::{Item, Payload, Reading, Sources},
+use self::{
+    debounce::{DOUBT, GONE, Pending, REST},
     sweep::Sweep,
-    trace::{Lost, Trace},
+    target::{Item, Payload, Reading, Sources},
     watches::{Subject, Watches},
 };
-use crate::{WatchMode, store::Store};
+use crate::{
+    LOG_TARGET,
+    events::{Change, Feed, Hint, WatchError},
+    load::read_set::{Lost, Trace},
+    options::{Options, WatchMode},
+    status::Status,
+    store::Store,
+};
 use promptd_core::{id::Id, profile::ProfileSet, settings::Settings};
 
 /// What the loop is told.
-pub(super) enum Message {
+pub(crate) enum Message {
     Hint(Hint),
     /// New settings: everything is loaded again with them.
     Settings(Arc<Settings>),
@@ -43,30 +53,30 @@ pub(super) enum Message {
 }
 
 /// The loop's state.
-pub(super) struct Reload {
-    pub(super) options: Options,
-    pub(super) settings: Arc<Settings>,
-    pub(super) store: Arc<Store>,
-    pub(super) status: Arc<Status>,
-    pub(super) profiles: Arc<ArcSwap<ProfileSet>>,
-    pub(super) watches: Watches,
-    pub(super) items: BTreeMap<Subject, Item>,
-    pub(super) ids: BTreeMap<Id, Subject>,
-    pub(super) pending: BTreeMap<Subject, Pending>,
+pub(crate) struct Reload {
+    pub(crate) options: Options,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) status: Arc<Status>,
+    pub(crate) profiles: Arc<ArcSwap<ProfileSet>>,
+    pub(crate) watches: Watches,
+    pub(crate) items: BTreeMap<Subject, Item>,
+    pub(crate) ids: BTreeMap<Id, Subject>,
+    pub(crate) pending: BTreeMap<Subject, Pending>,
     /// What events cannot be relied on for.
-    pub(super) polled: BTreeSet<Subject>,
+    pub(crate) polled: BTreeSet<Subject>,
     /// Workspaces that have an error now.
-    pub(super) failing: BTreeSet<Subject>,
-    pub(super) problems: BTreeMap<Subject, Vec<String>>,
+    pub(crate) failing: BTreeSet<Subject>,
+    pub(crate) problems: BTreeMap<Subject, Vec<String>>,
     /// Why events cannot be had, for whom.
-    pub(super) unwatched: BTreeMap<Subject, WatchError>,
+    pub(crate) unwatched: BTreeMap<Subject, WatchError>,
     next_subject: Subject,
     inbox: Receiver<Message>,
     stopped: bool,
 }
 
 impl Reload {
-    pub(super) fn new(
+    pub(crate) fn new(
         options: Options,
         store: Arc<Store>,
         status: Arc<Status>,
@@ -96,7 +106,7 @@ impl Reload {
     }
 
     /// Runs until told to stop, or until nobody is left to tell.
-    pub(super) fn run(mut self) {
+    pub(crate) fn run(mut self) {
         let mut sweep = Sweep::new(Instant::now());
         while !self.stopped {
             let due = self.pending.values().map(|pending| pending.due).chain([sweep.due(&self)]).min();
@@ -113,7 +123,7 @@ impl Reload {
     }
 
     /// Takes in what has been said so far, but not for ever: loads must come to their turn in any flood of events.
-    pub(super) fn hear_all(&mut self) {
+    pub(crate) fn hear_all(&mut self) {
         const AT_ONCE: usize = 10_000;
         for _ in 0..AT_ONCE {
             let Ok(message) = self.inbox.try_recv() else { return };
@@ -161,14 +171,14 @@ impl Reload {
     }
 
     /// Makes a subject pending, or puts its load off for as long as its events go on.
-    pub(super) fn mark(&mut self, subject: Subject) -> &mut Pending {
+    pub(crate) fn mark(&mut self, subject: Subject) -> &mut Pending {
         let now = Instant::now();
         let pending = self.pending.entry(subject).or_insert_with(|| Pending::now(now));
         pending.heard(now);
         pending
     }
 
-    pub(super) fn mark_all(&mut self) {
+    pub(crate) fn mark_all(&mut self) {
         let all: Vec<_> = self.items.keys().copied().collect();
         for subject in all {
             self.mark(subject);
@@ -176,7 +186,7 @@ impl Reload {
     }
 
     /// Begins to follow something; it is loaded at the next turn.
-    pub(super) fn add(&mut self, item: Item) {
+    pub(crate) fn add(&mut self, item: Item) {
         let subject = self.next_subject;
         self.next_subject += 1;
         if let Some(id) = item.workspace_id() {
@@ -187,7 +197,7 @@ impl Reload {
     }
 
     /// Ends it.
-    pub(super) fn drop_item(&mut self, subject: Subject) {
+    pub(crate) fn drop_item(&mut self, subject: Subject) {
         if let Some(item) = self.items.remove(&subject) {
             let _ = self.watches.follow(subject, &item.trace, &Trace::default(), &self.status);
             if let Some(id) = item.workspace_id() {
@@ -202,7 +212,7 @@ impl Reload {
     }
 
     /// Loads everything for the first time: nothing is served yet, so nothing waits for files to rest.
-    pub(super) fn load_first(&mut self) {
+    pub(crate) fn load_first(&mut self) {
         // Roots first: they add workspaces.
         for workspaces in [false, true] {
             let subjects: Vec<_> =
@@ -290,7 +300,7 @@ impl Reload {
     }
 
     /// Polls what events cannot be had for.
-    pub(super) fn rely_on_events(&mut self, subject: Subject, watched: Result<(), WatchError>) {
+    pub(crate) fn rely_on_events(&mut self, subject: Subject, watched: Result<(), WatchError>) {
         let polls = match (self.options.watch, watched) {
             (WatchMode::Poll, _) | (WatchMode::Auto, Err(_)) => true,
             (WatchMode::Auto, Ok(())) => self.items.get(&subject).is_some_and(Item::on_silent_file_system),

@@ -10,13 +10,16 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    LOG_TARGET,
-    feed::WatchError,
-    reload::Reload,
-    subject::{Item, Payload, Sink, What, folder_unreadable},
+    Reload,
+    target::{Item, Payload, Sink, What, folder_unreadable},
     watches::Subject,
 };
-use crate::store::{Loaded, State, changed_paths};
+use crate::{
+    LOG_TARGET,
+    events::WatchError,
+    load::{files::Contents, profiles},
+    store::{Loaded, State, changed_paths},
+};
 use promptd_core::{
     finding::{Finding, Severity},
     id::Id,
@@ -26,7 +29,7 @@ use promptd_core::{
 
 impl Reload {
     /// Makes what was read what is served; `since`: the first signs of the changes, for the lag.
-    pub(super) fn publish(&mut self, outcomes: Vec<(Subject, Payload)>, since: &BTreeMap<Subject, Instant>) {
+    pub(crate) fn publish(&mut self, outcomes: Vec<(Subject, Payload)>, since: &BTreeMap<Subject, Instant>) {
         let mut states = Vec::new();
         for (subject, payload) in outcomes {
             let changed = match payload {
@@ -181,7 +184,7 @@ impl Reload {
         }
     }
 
-    fn hand_over(&mut self, subject: Subject, contents: super::Contents) {
+    fn hand_over(&mut self, subject: Subject, contents: Contents) {
         match self.items.get(&subject).map(|item| &item.what) {
             Some(What::Files(_, Sink::Receivers(sender))) => {
                 sender.send_if_modified(|current| {
@@ -196,7 +199,7 @@ impl Reload {
                 }
             }
             Some(What::Files(_, Sink::Profiles)) => {
-                let (profiles, findings) = super::profiles::load(&self.options, &contents, Some(&self.profiles.load()));
+                let (profiles, findings) = profiles::load(&self.options, &contents, Some(&self.profiles.load()));
                 let problem = |f: &Finding| format!("profile at fault: {}: {}", f.place, f.message);
                 let problems = findings.iter().map(problem).collect();
                 self.report(subject, problems);
@@ -208,7 +211,7 @@ impl Reload {
     }
 
     /// Replaces what there is to say about a subject; what is new is logged.
-    pub(super) fn report(&mut self, subject: Subject, problems: Vec<String>) {
+    pub(crate) fn report(&mut self, subject: Subject, problems: Vec<String>) {
         let old = self.problems.remove(&subject).unwrap_or_default();
         if old == problems {
             self.problems.extend((!old.is_empty()).then_some((subject, old)));
@@ -225,7 +228,7 @@ impl Reload {
     }
 
     /// Gives all there is to say to the status.
-    pub(super) fn tell_problems(&self) {
+    pub(crate) fn tell_problems(&self) {
         let reasons: BTreeSet<WatchError> = self.unwatched.values().copied().collect();
         let watching = reasons.into_iter().map(|reason| reason.advice().to_owned());
         self.status.set_problems(watching.chain(self.problems.values().flatten().cloned()).collect());

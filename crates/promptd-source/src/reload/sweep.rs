@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::{reload::Reload, watches::Subject};
-use crate::WatchMode;
+use super::{Reload, watches::Subject};
+use crate::options::WatchMode;
 
 /// The share of one core that the sweep may take.
 const SWEEP_SHARE: u32 = 100;
@@ -13,7 +13,7 @@ const POLL_SHARE: u32 = 20;
 const SLICE: Duration = Duration::from_millis(2);
 
 /// Where the sweep is.
-pub(super) struct Sweep {
+pub(crate) struct Sweep {
     /// The next subject to look at.
     cursor: Subject,
     round_began: Instant,
@@ -22,16 +22,16 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    pub(super) fn new(now: Instant) -> Self {
+    pub(crate) fn new(now: Instant) -> Self {
         Self { cursor: 0, round_began: now, next_slice: now + SLICE, next_poll: now }
     }
 
     /// When there is something to do.
-    pub(super) fn due(&self, reload: &Reload) -> Instant {
+    pub(crate) fn due(&self, reload: &Reload) -> Instant {
         if reload.polled.is_empty() { self.next_slice } else { self.next_slice.min(self.next_poll) }
     }
 
-    pub(super) fn run(&mut self, reload: &mut Reload) {
+    pub(crate) fn run(&mut self, reload: &mut Reload) {
         let now = Instant::now();
         if now >= self.next_poll && !reload.polled.is_empty() {
             let polled: Vec<Subject> = reload.polled.iter().copied().collect();

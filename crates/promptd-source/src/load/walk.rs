@@ -8,7 +8,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::trace::{Probe, Seen, Sig, is_absence};
+use super::read_set::{Probe, Seen, Sig, is_absence};
 use promptd_core::workspace::ReadError;
 
 /// The most links followed for one path, as Linux has it.
@@ -16,20 +16,20 @@ const MAX_LINKS: usize = 40;
 
 /// What a walk has seen so far.
 #[derive(Default)]
-pub(super) struct Record {
-    pub(super) nodes: BTreeMap<PathBuf, Node>,
-    pub(super) probes: BTreeMap<PathBuf, Probe>,
-    pub(super) torn: bool,
+pub(crate) struct Record {
+    pub(crate) nodes: BTreeMap<PathBuf, Node>,
+    pub(crate) probes: BTreeMap<PathBuf, Probe>,
+    pub(crate) torn: bool,
 }
 
 #[derive(Clone)]
-pub(super) struct Node {
-    pub(super) kind: Kind,
-    pub(super) sig: Option<Sig>,
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    pub(crate) sig: Option<Sig>,
 }
 
 #[derive(Clone)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Absent,
     Folder,
     File,
@@ -39,15 +39,15 @@ pub(super) enum Kind {
 }
 
 /// Where a path leads.
-pub(super) struct Found {
-    pub(super) path: PathBuf,
-    pub(super) kind: Kind,
-    pub(super) way: Way,
+pub(crate) struct Found {
+    pub(crate) path: PathBuf,
+    pub(crate) kind: Kind,
+    pub(crate) way: Way,
 }
 
 /// How a path got there.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Way {
+pub(crate) struct Way {
     swapped: bool,
     linked: bool,
     home: bool,
@@ -56,7 +56,7 @@ pub(super) struct Way {
 impl Record {
     /// Follows `path` from the canonical folder `from`, name by name. `bases`: where it may end; absent on the way
     /// to a workspace, where it may end anywhere.
-    pub(super) fn resolve(&mut self, from: &Path, path: &Path, bases: Option<&[PathBuf]>) -> Result<Found, ReadError> {
+    pub(crate) fn resolve(&mut self, from: &Path, path: &Path, bases: Option<&[PathBuf]>) -> Result<Found, ReadError> {
         let inside = |path: &Path| bases.is_none_or(|bases| bases.iter().any(|base| path.starts_with(base)));
         let mut at = from.to_path_buf();
         let mut kind = Kind::Folder;
@@ -142,7 +142,7 @@ impl Record {
         }
     }
 
-    pub(super) fn probe(&mut self, path: &Path, seen: Seen, way: Way) {
+    pub(crate) fn probe(&mut self, path: &Path, seen: Seen, way: Way) {
         let Way { swapped, linked, home } = way;
         self.probes.entry(path.to_path_buf()).and_modify(|probe| probe.seen = seen).or_insert(Probe {
             seen,
@@ -186,7 +186,7 @@ fn names(path: &Path) -> Vec<OsString> {
 }
 
 /// What the system says, in a loader's words.
-pub(super) fn read_error(error: &io::Error) -> ReadError {
+pub(crate) fn read_error(error: &io::Error) -> ReadError {
     match error.kind() {
         io::ErrorKind::PermissionDenied => ReadError::Denied,
         _ if is_absence(error) => ReadError::Missing,

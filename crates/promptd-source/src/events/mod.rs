@@ -27,12 +27,12 @@ pub type OpenFeed = Box<dyn FnOnce(HintSender) -> Result<Box<dyn Feed>, WatchErr
 
 /// Where a feed sends its hints.
 #[derive(Clone)]
-pub struct HintSender(pub(super) Sender<super::reload::Message>);
+pub struct HintSender(pub(super) Sender<crate::reload::Message>);
 
 impl HintSender {
     /// Sends a hint; once the source has stopped, it goes nowhere.
     pub fn send(&self, hint: Hint) {
-        let _ = self.0.send(super::reload::Message::Hint(hint));
+        let _ = self.0.send(crate::reload::Message::Hint(hint));
     }
 }
 

@@ -19,13 +19,13 @@ use cap_std::{
 };
 
 use super::{
-    trace::{Seen, Sig, Trace, names_hash, read_names},
+    read_set::{Seen, Sig, Trace, names_hash, read_names},
     walk::{Found, Kind, Record, read_error},
 };
 use promptd_core::workspace::{Entry, EntryKind, FileBytes, ReadError, Tree};
 
 /// A folder of real files.
-pub(super) struct RealTree {
+pub(crate) struct RealTree {
     /// The canonical path.
     root: PathBuf,
     /// Where links may lead, canonical: the root, and what the config allows.
@@ -37,7 +37,7 @@ pub(super) struct RealTree {
 impl RealTree {
     /// Opens `path`, absolute, wherever its links lead: the operator made them. Where there is no folder, the trace
     /// tells where one would appear.
-    pub(super) fn open(path: &Path, allowed_link_targets: &[PathBuf]) -> Result<Self, (ReadError, Trace)> {
+    pub(crate) fn open(path: &Path, allowed_link_targets: &[PathBuf]) -> Result<Self, (ReadError, Trace)> {
         let mut record = Record::default();
         let found = record.resolve(Path::new("/"), path, None);
         let opened = found.and_then(|found| match found.kind {
@@ -56,7 +56,7 @@ impl RealTree {
     }
 
     /// What has been read.
-    pub(super) fn into_trace(self) -> Trace {
+    pub(crate) fn into_trace(self) -> Trace {
         let record = self.record.into_inner();
         let root = record.nodes.get(&self.root).and_then(|node| node.sig).map(|sig| (sig.dev, sig.ino));
         Trace::new(record.probes, root, record.torn)

@@ -17,30 +17,30 @@ use std::{
 
 /// What a load has looked at.
 #[derive(Debug, Default)]
-pub(super) struct Trace {
+pub(crate) struct Trace {
     /// By canonical path.
     probes: Box<[(Box<Path>, Probe)]>,
     /// The device and inode of the workspace's folder; absent where there is none.
-    pub(super) root: Option<(u64, u64)>,
+    pub(crate) root: Option<(u64, u64)>,
     /// Something moved while it was read: the trace holds no single state.
     torn: bool,
 }
 
 /// One thing looked at, as it stood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Probe {
-    pub(super) seen: Seen,
+pub(crate) struct Probe {
+    pub(crate) seen: Seen,
     /// Reached through a folder link that is swapped as a whole (`..data`), so it is never half-written.
-    pub(super) swapped: bool,
+    pub(crate) swapped: bool,
     /// Reached through a link inside the workspace.
-    pub(super) linked: bool,
+    pub(crate) linked: bool,
     /// On the way to the workspace's folder, not in it.
-    pub(super) home: bool,
+    pub(crate) home: bool,
 }
 
 /// What was there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(crate) enum Seen {
     /// Nothing.
     Absent,
     /// Something that may not even be looked at.
@@ -57,7 +57,7 @@ pub(super) enum Seen {
 
 /// How a file has lost its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lost {
+pub(crate) enum Lost {
     /// It is not there, and nothing tells since when.
     Gone,
     /// It has been empty for so long.
@@ -66,17 +66,17 @@ pub(super) enum Lost {
 
 /// A file's signature: if it is the same, so are the bytes, once the file has rested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sig {
-    pub(super) dev: u64,
-    pub(super) ino: u64,
-    pub(super) size: u64,
+pub(crate) struct Sig {
+    pub(crate) dev: u64,
+    pub(crate) ino: u64,
+    pub(crate) size: u64,
     mtime: i64,
     /// Nanoseconds since 1970.
-    pub(super) ctime: i64,
+    pub(crate) ctime: i64,
 }
 
 impl Sig {
-    pub(super) fn of(meta: &fs::Metadata) -> Self {
+    pub(crate) fn of(meta: &fs::Metadata) -> Self {
         let ns = |secs: i64, nanos: i64| secs.saturating_mul(1_000_000_000).saturating_add(nanos);
         Self {
             dev: meta.dev(),
@@ -90,12 +90,12 @@ impl Sig {
 
 impl Trace {
     /// What one tree has recorded.
-    pub(super) fn new(probes: BTreeMap<PathBuf, Probe>, root: Option<(u64, u64)>, torn: bool) -> Self {
+    pub(crate) fn new(probes: BTreeMap<PathBuf, Probe>, root: Option<(u64, u64)>, torn: bool) -> Self {
         Self { probes: probes.into_iter().map(|(path, probe)| (path.into_boxed_path(), probe)).collect(), root, torn }
     }
 
     /// What several trees have recorded, the workspace's first.
-    pub(super) fn join(traces: impl Iterator<Item = Self>) -> Self {
+    pub(crate) fn join(traces: impl Iterator<Item = Self>) -> Self {
         let mut traces = traces;
         let Some(mut first) = traces.next() else { return Self::default() };
         let mut probes = None;
@@ -114,18 +114,18 @@ impl Trace {
     }
 
     /// Whether the disk still is as it was.
-    pub(super) fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         !self.torn && self.probes.iter().all(|(path, probe)| probe.seen.holds(path))
     }
 
     /// How long ago the newest loose file changed, by what the trace saw; zero where its time lies ahead of the clock
     /// by less than a second, and `None` where nothing loose was read or its time lies further ahead.
-    pub(super) fn rested(&self) -> Option<Duration> {
+    pub(crate) fn rested(&self) -> Option<Duration> {
         age(self.loose().map(|(_, sig)| sig.ctime).max())
     }
 
     /// Like [`Self::rested`], by what is on the disk now.
-    pub(super) fn rests_now(&self) -> Option<Duration> {
+    pub(crate) fn rests_now(&self) -> Option<Duration> {
         let now = |(path, _): (&Path, Sig)| fs::symlink_metadata(path).ok().map(|meta| Sig::of(&meta).ctime);
         age(self.loose().filter_map(now).max())
     }
@@ -139,7 +139,7 @@ impl Trace {
 
     /// The files with content here that have become empty or are gone in `next`: what a save in the middle looks like. That the next load had no reason to read a file is no such case,
     /// nor is a folder that is gone or another one now: no editor does that.
-    pub(super) fn lost_in<'a>(&'a self, next: &'a Self) -> impl Iterator<Item = (&'a Path, Lost)> {
+    pub(crate) fn lost_in<'a>(&'a self, next: &'a Self) -> impl Iterator<Item = (&'a Path, Lost)> {
         let same = self.root == next.root;
         self.probes.iter().filter(move |_| same).filter_map(move |(path, probe)| {
             let had_content = matches!(probe.seen, Seen::File(sig) if sig.size > 0) && !probe.swapped && !probe.home;
@@ -176,7 +176,7 @@ impl Trace {
     }
 
     /// Whether an event at `path` may have changed an input; `names`: an entry came, went or was renamed.
-    pub(super) fn concerns(&self, path: &Path, names: bool) -> bool {
+    pub(crate) fn concerns(&self, path: &Path, names: bool) -> bool {
         self.get(path).is_some()
             || names
                 && path
@@ -187,7 +187,7 @@ impl Trace {
 
     /// The folders whose events tell of changes, each with whether only one name in it matters, the way to the
     /// workspace.
-    pub(super) fn folders(&self) -> BTreeMap<&Path, bool> {
+    pub(crate) fn folders(&self) -> BTreeMap<&Path, bool> {
         let mut folders = BTreeMap::new();
         for (path, probe) in &self.probes {
             if let Some(parent) = path.parent() {
@@ -201,7 +201,7 @@ impl Trace {
     }
 
     /// The paths that lead to the workspace's folder: its own, and every link on the way.
-    pub(super) fn home(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn home(&self) -> impl Iterator<Item = &Path> {
         self.probes.iter().filter(|(_, probe)| probe.home).map(|(path, _)| &**path)
     }
 }
@@ -241,7 +241,7 @@ fn settled(now: &Sig, then: &Sig) -> bool {
 }
 
 /// A hash of a folder's names and kinds, without regard to their order.
-pub(super) fn names_hash(entries: &[(OsString, fs::FileType)]) -> u64 {
+pub(crate) fn names_hash(entries: &[(OsString, fs::FileType)]) -> u64 {
     entries.iter().fold(0, |sum, (name, kind)| {
         let mut hasher = DefaultHasher::new();
         (name, kind.is_dir(), kind.is_file(), kind.is_symlink()).hash(&mut hasher);
@@ -250,12 +250,12 @@ pub(super) fn names_hash(entries: &[(OsString, fs::FileType)]) -> u64 {
 }
 
 /// A folder's names and kinds, links not followed.
-pub(super) fn read_names(path: &Path) -> io::Result<Vec<(OsString, fs::FileType)>> {
+pub(crate) fn read_names(path: &Path) -> io::Result<Vec<(OsString, fs::FileType)>> {
     fs::read_dir(path)?.map(|entry| entry.and_then(|e| Ok((e.file_name(), e.file_type()?)))).collect()
 }
 
 /// Whether the error says that nothing is there.
-pub(super) fn is_absence(error: &io::Error) -> bool {
+pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{Options, tree::RealTree};
+use super::tree::RealTree;
+use crate::options::Options;
 use promptd_core::workspace::{FileBytes, ReadError, Skill, Tree};
 
 /// The most bytes given of a skill's file.

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{trace::Trace, tree::RealTree};
+use super::{read_set::Trace, tree::RealTree};
 use promptd_core::workspace::{EntryKind, ReadError, Tree};
 
 /// The most bytes read of one file.
@@ -37,7 +37,7 @@ pub fn read(set: &FileSet) -> Contents {
     read_files(set).1
 }
 
-pub(super) fn read_files(set: &FileSet) -> (Trace, Contents) {
+pub(crate) fn read_files(set: &FileSet) -> (Trace, Contents) {
     let tree = match RealTree::open(Path::new("/"), &[]) {
         Ok(tree) => tree,
         Err((error, trace)) => return (trace, named(set).map(|path| (path, Err(error))).collect()),

@@ -1,6 +1,7 @@
 //! The operator's profiles, from their folder.
 
-use super::{Contents, FileSet, Options, files};
+use super::files::{self, Contents, FileSet};
+use crate::options::Options;
 use promptd_core::{
     finding::{Code, Finding, Place},
     profile::{self, ProfileFile, ProfileSet},
@@ -8,14 +9,14 @@ use promptd_core::{
 };
 
 /// Loads the profiles at the start; a fault in any of them is an error.
-pub(super) fn load_first(options: &Options) -> Result<ProfileSet, Vec<Finding>> {
+pub(crate) fn load_first(options: &Options) -> Result<ProfileSet, Vec<Finding>> {
     let contents = options.profiles.as_ref().map(|path| files::read(&folder(path))).unwrap_or_default();
     let (profiles, findings) = load(options, &contents, None);
     if findings.iter().any(Finding::is_error) { Err(findings) } else { Ok(profiles) }
 }
 
 /// Loads the profiles; one that is invalid, or is there and cannot be read, keeps its version in `previous`.
-pub(super) fn load(
+pub(crate) fn load(
     options: &Options,
     contents: &Contents,
     previous: Option<&ProfileSet>,
@@ -52,6 +53,6 @@ pub(super) fn load(
 }
 
 /// The files that are profiles.
-pub(super) fn folder(path: &std::path::Path) -> FileSet {
+pub(crate) fn folder(path: &std::path::Path) -> FileSet {
     FileSet::Folder { path: path.to_path_buf(), suffix: ".yaml" }
 }

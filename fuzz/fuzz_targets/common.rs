@@ -26,7 +26,7 @@ pub fn snapshot(tree: &MemoryTree, settings: Settings) -> Result<prompt::Prepare
 pub fn assemble_all(snapshot: &prompt::Prepared, turn: &Turn) {
     for profile in snapshot.profiles.iter() {
         let Ok(prompt) = prompt::assemble(snapshot, profile, turn) else { continue };
-        for (index, message) in prompt.messages.iter().enumerate().filter(|(_, m)| m.spoken.is_none()) {
+        for (index, message) in prompt.messages.iter().enumerate().filter(|(_, m)| m.origin.is_none()) {
             let mut end = 0;
             for (at, range) in prompt.sections.iter().filter_map(|section| section.place.as_ref()) {
                 if *at as usize == index {

@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use promptd_core::prompt::{Outcome, Prompt, Section, Size};
+use promptd_core::prompt::{Outcome, Prompt, SectionReport, Size};
 
 const BOLD: &str = "\u{1b}[1m";
 const DIM: &str = "\u{1b}[2m";
@@ -24,7 +24,7 @@ pub(super) fn layers(out: &mut impl Write, prompt: &Prompt<'_>) -> io::Result<()
             message.role.as_str(),
             size(message.size)
         )?;
-        let stands_here = |section: &Section| section.place.as_ref().is_some_and(|(at, _)| *at as usize == index);
+        let stands_here = |section: &SectionReport| section.place.as_ref().is_some_and(|(at, _)| *at as usize == index);
         for section in prompt.sections.iter().filter(|section| stands_here(section)) {
             writeln!(out, "{}", line(section))?;
         }
@@ -42,7 +42,7 @@ pub(super) fn layers(out: &mut impl Write, prompt: &Prompt<'_>) -> io::Result<()
     )
 }
 
-fn line(section: &Section) -> String {
+fn line(section: &SectionReport) -> String {
     let colour = if section.outcome.is_loss() { YELLOW } else { DIM };
     let mut line = format!("{colour}   {}: {}", section.id, size(section.included));
     if section.outcome.is_loss() {

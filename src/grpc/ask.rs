@@ -48,7 +48,7 @@ impl Ask {
         let (Some(workspace), Some(mut turn), true) = (workspace, turn, faults.is_empty()) else {
             return Err(Error::Invalid(faults));
         };
-        turn.skill_wall = caller.skill_wall().cloned();
+        turn.skill_access = caller.skill_wall().cloned();
         let shape =
             Shape { held, reference_conversation: raw.reference_conversation, omit_sections: raw.omit_sections };
         Ok(Self {

@@ -84,7 +84,7 @@ impl PromptService {
     fn assemble(&self, ask: &Ask, snapshot: &Prepared, profile: &profile::Profile) -> Result<Encoded, Error> {
         let began = Instant::now();
         let mut prompt = prompt::assemble(snapshot, profile, &ask.turn)?;
-        if let Some(wall) = &ask.turn.skill_wall {
+        if let Some(wall) = &ask.turn.skill_access {
             let sight = Sight { wall: Some(wall), filter: None };
             prompt.findings.retain(|finding| sight.sees_finding(snapshot, finding));
         }

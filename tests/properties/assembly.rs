@@ -64,7 +64,7 @@ proptest! {
         let Some(turn) = checked(raw) else { return Ok(()) };
         let profile = snapshot.profiles.get("five-layer").unwrap();
         let Ok(prompt) = prompt::assemble(&snapshot, profile, &turn) else { return Ok(()) };
-        for message in prompt.messages.iter().filter(|message| message.spoken.is_none()) {
+        for message in prompt.messages.iter().filter(|message| message.origin.is_none()) {
             prop_assert_eq!(message.content.trim_end(), &*message.content);
             prop_assert_eq!(message.content.trim_start(), &*message.content);
         }

@@ -45,9 +45,9 @@ proptest! {
             snapshot.skills.iter().filter(|skill| skill.is_shown()).map(|skill| skill.name.to_string()).collect();
         prop_assert!(listed(&whole).is_subset(&allowed));
         let Some(mut turn) = checked(raw) else { return Ok(()) };
-        turn.skill_wall = Some(SkillFilter { allow: Some(NameGlobs::compile([&wall]).unwrap()), block: NameGlobs::default() });
+        turn.skill_access = Some(SkillFilter { allow: Some(NameGlobs::compile([&wall]).unwrap()), block: NameGlobs::default() });
         let Ok(prompt) = prompt::assemble(&snapshot, five_layer(&snapshot), &turn) else { return Ok(()) };
-        let walls = turn.skill_wall.as_ref().unwrap();
+        let walls = turn.skill_access.as_ref().unwrap();
         for name in listed(&prompt) {
             prop_assert!(allowed.contains(&name) && walls.admits(&name, &name), "{}", name);
             if let Some(filter) = &turn.skill_filter {

@@ -225,7 +225,7 @@ fn make(path: &Path, what: &Value) {
 /// message is blank, every loss has a finding.
 pub fn check_invariants(snapshot: &Snapshot, prompt: &Prompt<'_>) {
     for (index, message) in prompt.messages.iter().enumerate() {
-        if message.spoken.is_some() {
+        if message.origin.is_some() {
             continue;
         }
         assert!(!message.content.trim().is_empty(), "message {index} is blank");

@@ -2,7 +2,7 @@
 
 use super::{Limits, Violations, choice, values::timestamp};
 use crate::proto;
-use promptd_core::turn::{Conversation, Role, Segment, Spoken, ToolCall};
+use promptd_core::turn::{Conversation, ConversationMessage, Role, Segment, ToolCall};
 
 const PATH: &str = "turn.conversation";
 
@@ -14,25 +14,25 @@ pub(super) fn conversation(raw: proto::Conversation, limits: &Limits, violations
         return Conversation::default();
     }
     let messages =
-        raw.messages.into_iter().enumerate().filter_map(|(index, raw)| spoken(raw, index, limits, violations));
+        raw.messages.into_iter().enumerate().filter_map(|(index, raw)| message(raw, index, limits, violations));
     let messages = messages.collect();
     let segments = raw.segments.into_iter().enumerate().map(|(index, raw)| segment(raw, index, violations)).collect();
     Conversation { messages, segments, first_index: raw.first_index }
 }
 
-fn spoken(
+fn message(
     raw: proto::ConversationMessage,
     index: usize,
     limits: &Limits,
     violations: &mut Violations,
-) -> Option<Spoken> {
+) -> Option<ConversationMessage> {
     let path = |field: &str| format!("{PATH}.messages[{index}].{field}");
     let role = role(raw.role, || path("role"), violations);
     let time = raw.time.and_then(|time| timestamp(&time, &path("time"), violations));
     if raw.tool_calls.len() > limits.max_tool_calls {
         violations.within(&path("tool_calls"), raw.tool_calls.len(), limits.max_tool_calls);
     }
-    Some(Spoken {
+    Some(ConversationMessage {
         role: role?,
         content: raw.content,
         tool_call_id: raw.tool_call_id,

@@ -35,7 +35,7 @@ pub fn turn(raw: proto::Turn, limits: &Limits, now: Timestamp) -> Result<Turn, V
         ephemeral_system_prompt: raw.ephemeral_system_prompt,
         skip_context_files: raw.skip_context_files,
         skill_filter: skill_filter(raw.skill_filter, "turn.skill_filter", violations),
-        skill_wall: None,
+        skill_access: None,
         context_files: context_files(raw.context_files, limits, violations),
         conversation: conversation(raw.conversation.unwrap_or_default(), limits, violations),
         inputs: inputs(raw.inputs.unwrap_or_default(), limits, violations),

@@ -9,7 +9,7 @@ use crate::proto;
 use promptd_core::{
     digest::Digest,
     finding::{Finding, Place},
-    prompt::{CachePlan, Message, Section, Size, Source},
+    prompt::{CachePlan, Message, SectionReport, Size, Source},
     turn::ToolCall,
 };
 
@@ -24,7 +24,7 @@ pub(super) struct Sent<'a> {
 
 impl Fields for Sent<'_> {
     fn write(&self, sink: &mut Sink) {
-        let Message { role, name, content, ephemeral, digest, spoken, .. } = self.message;
+        let Message { role, name, content, ephemeral, digest, origin, .. } = self.message;
         let not_modified = self.shape.holds(digest);
         sink.number(1, number(proto::Role::from(*role)));
         if self.has_content() {
@@ -32,17 +32,17 @@ impl Fields for Sent<'_> {
         }
         sink.text(3, name);
         sink.number(4, *ephemeral);
-        if let Some(spoken) = spoken {
-            sink.text(5, &spoken.original.tool_call_id);
-            for call in &spoken.original.tool_calls {
+        if let Some(origin) = origin {
+            sink.text(5, &origin.message.tool_call_id);
+            for call in &origin.message.tool_calls {
                 sink.message(6, call);
             }
         }
         sink.digest(7, *digest);
         sink.number(8, not_modified);
-        if let Some(spoken) = spoken {
-            sink.text(9, &spoken.original.name);
-            sink.some_number(10, spoken.index.into());
+        if let Some(origin) = origin {
+            sink.text(9, &origin.message.name);
+            sink.some_number(10, origin.index.into());
         }
     }
 
@@ -54,8 +54,8 @@ impl Fields for Sent<'_> {
 
 impl Sent<'_> {
     fn has_content(&self) -> bool {
-        let Message { digest, spoken, .. } = self.message;
-        let referenced = self.shape.reference_conversation && spoken.is_some_and(|spoken| spoken.unchanged);
+        let Message { digest, origin, .. } = self.message;
+        let referenced = self.shape.reference_conversation && origin.is_some_and(|origin| origin.unchanged);
         !self.shape.holds(digest) && !referenced
     }
 }
@@ -68,7 +68,7 @@ impl Fields for ToolCall {
     }
 }
 
-impl Fields for Section<'_> {
+impl Fields for SectionReport<'_> {
     fn write(&self, sink: &mut Sink) {
         sink.text(1, &self.id);
         sink.number(2, number(proto::Outcome::from(self.outcome)));

@@ -46,7 +46,7 @@ pub struct Shape {
     pub held: Vec<Digest>,
     /// Messages of the conversation that are unchanged come without content.
     pub reference_conversation: bool,
-    /// Section reports are left out.
+    /// SectionReport reports are left out.
     pub omit_sections: bool,
 }
 

@@ -6,22 +6,22 @@ use super::*;
 use crate::proto;
 use promptd_core::{
     profile::Stability,
-    prompt::{CachePlan, Carried, Memo, Outcome, Section, Size, Source},
-    turn::{Role, Spoken, ToolCall},
+    prompt::{CachePlan, ConversationOrigin, Memo, Outcome, SectionReport, Size, Source},
+    turn::{ConversationMessage, Role, ToolCall},
 };
 
-fn spoken() -> Spoken {
-    Spoken {
+fn said() -> ConversationMessage {
+    ConversationMessage {
         tool_call_id: "c0".into(),
         name: "Dana".into(),
         tool_calls: vec![ToolCall { id: "c1".into(), name: "tide".into(), arguments_json: "{}".into() }],
-        ..Spoken::new(Role::Assistant, "calling")
+        ..ConversationMessage::new(Role::Assistant, "calling")
     }
 }
 
-fn prompt(spoken: &Spoken) -> Prompt<'_> {
+fn prompt(said: &ConversationMessage) -> Prompt<'_> {
     let size = Size { bytes: 300, chars: 200, tokens: Some(0) };
-    let message = |index: u32, spoken| Message {
+    let message = |index: u32, origin| Message {
         role: Role::System,
         name: if index == 0 { "skeleton" } else { "" },
         content: Cow::Owned("界".repeat(100)),
@@ -29,11 +29,11 @@ fn prompt(spoken: &Spoken) -> Prompt<'_> {
         digest: Digest([u8::from(index > 0); 32]),
         size,
         stability: Stability::Stable,
-        front: Cow::default(),
+        cache_prefix: Cow::default(),
         memo: None,
-        spoken,
+        origin,
     };
-    let section = |place, source| Section {
+    let section = |place, source| SectionReport {
         id: "workspace_context/AGENTS.md".into(),
         outcome: Outcome::Truncated,
         reason: "cut".into(),
@@ -47,7 +47,10 @@ fn prompt(spoken: &Spoken) -> Prompt<'_> {
     let source = Source { path: "AGENTS.md".into(), sha256: "ab".into() };
     let findings = [Place::Unplaced, Place::field("turn.user"), Place::at("AGENTS.md", 3, 0)];
     Prompt {
-        messages: vec![message(0, None), message(1, Some(Carried { index: 0, original: spoken, unchanged: true }))],
+        messages: vec![
+            message(0, None),
+            message(1, Some(ConversationOrigin { index: 0, message: said, unchanged: true })),
+        ],
         sections: vec![section(Some((0, 0..300)), Some(Cow::Owned(source))), section(None, None)],
         findings: findings.map(|place| Cow::Owned(Finding::new(Code::SkillInvalid, place, "x"))).into(),
         digest: Digest([9; 32]),
@@ -64,8 +67,8 @@ fn encoded(prompt: &Prompt<'_>, shape: &Shape) -> (Vec<u8>, proto::AssemblePromp
 
 #[test]
 fn the_bytes_are_those_of_the_generated_types() {
-    let spoken = spoken();
-    let prompt = prompt(&spoken);
+    let said = said();
+    let prompt = prompt(&said);
     let held = |digests: &[u8]| Shape { held: digests.iter().map(|b| Digest([*b; 32])).collect(), ..Shape::default() };
     let shapes = [
         Shape::default(),
@@ -81,8 +84,8 @@ fn the_bytes_are_those_of_the_generated_types() {
 
 #[test]
 fn what_a_revision_shares_is_encoded_once_and_the_same() {
-    let spoken = spoken();
-    let alone = prompt(&spoken);
+    let said = said();
+    let alone = prompt(&said);
     let memo = Memo::default();
     let mut sharing = alone.clone();
     sharing.messages[0].memo = Some(&memo);
@@ -96,8 +99,8 @@ fn what_a_revision_shares_is_encoded_once_and_the_same() {
 
 #[test]
 fn every_field_arrives() {
-    let spoken = spoken();
-    let prompt = prompt(&spoken);
+    let said = said();
+    let prompt = prompt(&said);
     let (_, read) = encoded(&prompt, &Shape::default());
     let [skeleton, carried] = &read.messages[..] else { panic!("two messages") };
     assert_eq!((skeleton.role(), &*skeleton.name, skeleton.ephemeral), (proto::Role::System, "skeleton", true));
@@ -120,8 +123,8 @@ fn every_field_arrives() {
 
 #[test]
 fn what_the_caller_holds_comes_without_content() {
-    let spoken = spoken();
-    let prompt = prompt(&spoken);
+    let said = said();
+    let prompt = prompt(&said);
     let (_, read) = encoded(&prompt, &Shape { held: vec![Digest([0; 32])], ..Shape::default() });
     assert!(
         read.messages[0].not_modified && read.messages[0].content.is_empty() && !read.messages[1].content.is_empty()
@@ -134,8 +137,8 @@ fn what_the_caller_holds_comes_without_content() {
 
 #[test]
 fn findings_beyond_the_bound_are_counted() {
-    let spoken = spoken();
-    let mut prompt = prompt(&spoken);
+    let said = said();
+    let mut prompt = prompt(&said);
     prompt.findings = vec![prompt.findings[0].clone(); 250];
     let (_, read) = encoded(&prompt, &Shape::default());
     assert_eq!((read.findings.len(), &*read.findings[100].code), (101, "FINDINGS_OMITTED"));

@@ -9,7 +9,6 @@ mod builtin;
 mod check_tests;
 mod compile;
 mod declare;
-mod deps;
 mod docs;
 mod extend;
 mod file;
@@ -22,7 +21,6 @@ mod spec;
 mod template;
 mod types;
 
-pub use deps::Deps;
 pub use docs::{family, inputs_markdown, sections_markdown};
 pub use file::FilePattern;
 pub use inputs::check as check_inputs;

@@ -1,32 +1,29 @@
 //! The names that templates may use, and what of a turn each depends on.
 
-use super::{
-    deps::Deps,
-    types::{Field, Type},
-};
-use crate::yaml::nearest;
+use super::types::{Field, Type};
+use crate::{turn::TurnFields, yaml::nearest};
 
 /// The names that a template may use: roots, inputs, and locals such as an entry's fields.
 #[derive(Debug, Clone)]
-pub struct Names(Vec<(String, Type, Deps)>);
+pub struct Names(Vec<(String, Type, TurnFields)>);
 
 impl Names {
     /// The roots, and a profile's inputs.
     #[must_use]
     pub fn new(inputs: &[Field]) -> Self {
         let roots = ROOTS.iter().map(|root| (root.name.to_owned(), root.ty(), root.deps));
-        let inputs = inputs.iter().map(|input| (input.name.clone(), input.ty.clone(), Deps::INPUTS));
+        let inputs = inputs.iter().map(|input| (input.name.clone(), input.ty.clone(), TurnFields::INPUTS));
         Self(roots.chain(inputs).collect())
     }
 
     /// These names, and locals that come first.
     #[must_use]
-    pub fn with(&self, locals: &[Field], deps: Deps) -> Self {
+    pub fn with(&self, locals: &[Field], deps: TurnFields) -> Self {
         let locals = locals.iter().map(|field| (field.name.clone(), field.ty.clone(), deps));
         Self(locals.chain(self.0.iter().cloned()).collect())
     }
 
-    fn find(&self, name: &str) -> Option<&(String, Type, Deps)> {
+    fn find(&self, name: &str) -> Option<&(String, Type, TurnFields)> {
         self.0.iter().find(|(known, ..)| known == name)
     }
 
@@ -52,8 +49,8 @@ impl Names {
 
     /// What a name depends on.
     #[must_use]
-    pub fn deps(&self, name: &str) -> Deps {
-        self.find(name).map_or(Deps::NONE, |(.., deps)| *deps)
+    pub fn deps(&self, name: &str) -> TurnFields {
+        self.find(name).map_or(TurnFields::NONE, |(.., deps)| *deps)
     }
 }
 
@@ -73,18 +70,18 @@ pub struct Root {
     /// What it is where it has no fields.
     pub whole: fn() -> Type,
     /// What it depends on.
-    pub deps: Deps,
+    pub deps: TurnFields,
 }
 
-const fn object(name: &'static str, fields: &'static [&'static str], deps: Deps) -> Root {
+const fn object(name: &'static str, fields: &'static [&'static str], deps: TurnFields) -> Root {
     Root { name, fields, whole: || Type::Any, deps }
 }
 
-const fn text(name: &'static str, deps: Deps) -> Root {
+const fn text(name: &'static str, deps: TurnFields) -> Root {
     Root { name, fields: &[], whole: || Type::Text, deps }
 }
 
-const fn choice(name: &'static str, whole: fn() -> Type, deps: Deps) -> Root {
+const fn choice(name: &'static str, whole: fn() -> Type, deps: TurnFields) -> Root {
     Root { name, fields: &[], whole, deps }
 }
 
@@ -92,27 +89,37 @@ fn words(words: &[&str]) -> Type {
     Type::Choice(words.iter().map(|word| (*word).to_owned()).collect())
 }
 
-const fn flag(name: &'static str, deps: Deps) -> Root {
+const fn flag(name: &'static str, deps: TurnFields) -> Root {
     Root { name, fields: &[], whole: || Type::Bool, deps }
 }
 
 /// All of them. Text that is not known is empty, so that `when: user.name` asks for it.
 pub const ROOTS: &[Root] = &[
-    object("agent", &["id", "name"], Deps::AGENT),
-    object("user", &["id", "name"], Deps::USER),
-    object("channel", &["name", "user_id", "chat_type", "group_id"], Deps::CHANNEL),
-    object("now", &["local", "utc", "zone", "long", "hour"], Deps::NOW),
-    object("workspace", &["id", "root"], Deps::NONE),
-    text("persona", Deps::PERSONA),
-    text("conversation_summary", Deps::SUMMARY),
-    choice("response_format", || words(&["text", "json_object"]), Deps::FORMAT),
-    text("ephemeral_system_prompt", Deps::EPHEMERAL),
-    text("heartbeat_protocol", Deps::NONE),
-    choice("stage", || words(&["first", "synthesis"]), Deps::STAGE),
-    flag("heartbeat", Deps::HEARTBEAT),
-    flag("skip_context_files", Deps::CONTEXT_FILES),
-    Root { name: "knowledge", fields: &[], whole: || texts(&["content", "source", "title"]), deps: Deps::KNOWLEDGE },
-    Root { name: "skills", fields: &[], whole: || texts(&["name", "description", "location"]), deps: Deps::SKILLS },
+    object("agent", &["id", "name"], TurnFields::AGENT),
+    object("user", &["id", "name"], TurnFields::USER),
+    object("channel", &["name", "user_id", "chat_type", "group_id"], TurnFields::CHANNEL),
+    object("now", &["local", "utc", "zone", "long", "hour"], TurnFields::NOW),
+    object("workspace", &["id", "root"], TurnFields::NONE),
+    text("persona", TurnFields::PERSONA),
+    text("conversation_summary", TurnFields::SUMMARY),
+    choice("response_format", || words(&["text", "json_object"]), TurnFields::FORMAT),
+    text("ephemeral_system_prompt", TurnFields::EPHEMERAL),
+    text("heartbeat_protocol", TurnFields::NONE),
+    choice("stage", || words(&["first", "synthesis"]), TurnFields::STAGE),
+    flag("heartbeat", TurnFields::HEARTBEAT),
+    flag("skip_context_files", TurnFields::CONTEXT_FILES),
+    Root {
+        name: "knowledge",
+        fields: &[],
+        whole: || texts(&["content", "source", "title"]),
+        deps: TurnFields::KNOWLEDGE,
+    },
+    Root {
+        name: "skills",
+        fields: &[],
+        whole: || texts(&["name", "description", "location"]),
+        deps: TurnFields::SKILLS,
+    },
 ];
 
 /// The root of that name.

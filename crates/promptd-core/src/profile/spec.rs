@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use super::{
     FilePattern,
-    deps::Deps,
     template::{Template, Templates},
     types::Field,
 };
 use crate::{
     id::Id,
     reply::ReplyContract,
-    turn::{Role, Stage},
+    turn::{Role, Stage, TurnFields},
 };
 
 /// A recipe: ordered messages of ordered sections.
@@ -160,7 +159,7 @@ pub struct SectionSpec {
     /// What it says.
     pub body: Body,
     /// What of the turn it depends on.
-    pub deps: Deps,
+    pub deps: TurnFields,
 }
 
 /// What a section says.

@@ -7,7 +7,7 @@ use crate::{
     digest::Digest,
     finding::Finding,
     profile::Stability,
-    turn::{Role, Spoken},
+    turn::{ConversationMessage, Role},
 };
 
 /// An assembled prompt. It borrows what the snapshot and the turn already hold.
@@ -16,7 +16,7 @@ pub struct Prompt<'a> {
     /// In context-window order.
     pub messages: Vec<Message<'a>>,
     /// In profile order, left-out ones included.
-    pub sections: Vec<Section<'a>>,
+    pub sections: Vec<SectionReport<'a>>,
     /// What bears on this prompt, most severe first.
     pub findings: Vec<Cow<'a, Finding>>,
     /// SHA-256 over the messages' digests.
@@ -45,36 +45,36 @@ pub struct Message<'a> {
     /// The least stable of its sections.
     pub stability: Stability,
     /// The stable sections that it begins with.
-    pub front: Cow<'a, Front>,
+    pub cache_prefix: Cow<'a, CachePrefix>,
     /// Set on a message of the conversation.
-    pub spoken: Option<Carried<'a>>,
+    pub origin: Option<ConversationOrigin<'a>>,
     /// Set on a message that the revision shares: where its encoded form is kept.
     pub memo: Option<&'a Memo>,
 }
 
 /// The stable sections that a message begins with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Front {
+pub struct CachePrefix {
     /// Their bytes, separators included.
     pub bytes: u64,
     /// The digests of their chunks.
-    pub chunks: Vec<Digest>,
+    pub digests: Vec<Digest>,
 }
 
 /// Where a message of the conversation came from.
 #[derive(Debug, Clone, Copy)]
-pub struct Carried<'a> {
+pub struct ConversationOrigin<'a> {
     /// Its index in the turn's conversation.
     pub index: u32,
     /// The message as the caller sent it.
-    pub original: &'a Spoken,
+    pub message: &'a ConversationMessage,
     /// Whether `content` is the caller's, byte for byte.
     pub unchanged: bool,
 }
 
 /// What became of one section.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section<'a> {
+pub struct SectionReport<'a> {
     /// Its stable name, such as `skills` or `workspace_context/AGENTS.md`.
     pub id: Cow<'a, str>,
     /// What became of it.
@@ -91,25 +91,25 @@ pub struct Section<'a> {
     pub included: Size,
     /// How often it changes.
     pub stability: Stability,
-    /// Its number among the pieces that the revision shares; `None`: the turn made it.
+    /// Its number among the blocks that the revision shares; `None`: the turn made it.
     pub shared: Option<u32>,
 }
 
-impl Section<'_> {
+impl SectionReport<'_> {
     /// The same, borrowed; it stands at `place`.
     #[must_use]
-    pub fn at(&self, place: Option<(u32, Range<u32>)>) -> Section<'_> {
+    pub fn at(&self, place: Option<(u32, Range<u32>)>) -> SectionReport<'_> {
         let (id, reason) = (Cow::Borrowed(&*self.id), Cow::Borrowed(&*self.reason));
-        Section { id, reason, source: self.source.as_deref().map(Cow::Borrowed), place, ..*self }
+        SectionReport { id, reason, source: self.source.as_deref().map(Cow::Borrowed), place, ..*self }
     }
 
     /// The same, borrowing nothing.
     #[must_use]
-    pub fn into_owned(self) -> Section<'static> {
+    pub fn into_owned(self) -> SectionReport<'static> {
         let Self { id, outcome, reason, place, source, original, included, stability, shared } = self;
         let (id, reason) = (Cow::Owned(id.into_owned()), Cow::Owned(reason.into_owned()));
         let source = source.map(|source| Cow::Owned(source.into_owned()));
-        Section { id, outcome, reason, place, source, original, included, stability, shared }
+        SectionReport { id, outcome, reason, place, source, original, included, stability, shared }
     }
 }
 

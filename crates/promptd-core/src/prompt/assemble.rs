@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use super::{
-    CachePlan, Deps, Message, Outcome, Prompt, Section, Size, TurnError,
+    CachePlan, Message, Outcome, Prompt, SectionReport, Size, TurnError,
+    block::RenderedSection,
     budget::Budgets,
-    conversation::{self, Conversed},
+    conversation::{self, ConversationWindow},
     digest,
     draft::build,
     inputs, lock,
-    piece::Rendered,
     prepared::{Prepared, PreparedProfile},
     scope::TurnScope,
     section,
@@ -18,7 +18,7 @@ use crate::{
     finding::Finding,
     profile::{MessageSpec, Part, Profile, SectionSpec, Stability},
     text::clamped,
-    turn::{ResponseFormat, Stage, Turn},
+    turn::{Turn, TurnFields},
     workspace::Snapshot,
 };
 
@@ -46,7 +46,7 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
     let mut conversed = profile.conversation().map(|spec| conversation::carry(spec, &scope));
     scope.trimmed = conversed.as_mut().and_then(|conversed| conversed.trimmed.take());
     let mut assembly = Assembly {
-        sets: sets(turn),
+        turn_fields: TurnFields::set_by(turn),
         budgets: Budgets::new(profile, &scope.inputs),
         messages: Vec::with_capacity(profile.parts.len() + turn.conversation.messages.len()),
         sections: Vec::with_capacity(32),
@@ -69,32 +69,32 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
 }
 
 struct Assembly<'a> {
-    sets: Deps,
+    turn_fields: TurnFields,
     budgets: Budgets,
     messages: Vec<Message<'a>>,
-    sections: Vec<Section<'a>>,
+    sections: Vec<SectionReport<'a>>,
     findings: Vec<Cow<'a, Finding>>,
 }
 
 impl<'a> Assembly<'a> {
     fn message(&mut self, spec: &'a MessageSpec, part: usize, scope: &TurnScope<'a>, prepared: &'a PreparedProfile) {
-        let sets = self.sets;
-        let is_live = |section: &SectionSpec| section.deps.intersects(sets);
+        let set = self.turn_fields;
+        let is_live = |section: &SectionSpec| section.deps.intersects(set);
         if !spec.sections.iter().any(is_live) {
             return self.shared(spec, part, prepared);
         }
-        let mut pieces = Vec::with_capacity(spec.sections.len());
+        let mut blocks = Vec::with_capacity(spec.sections.len());
         for (section, shared) in spec.sections.iter().zip(&prepared.sections[part]) {
             if is_live(section) {
                 let rendered = live(section::render(section, scope, &mut self.budgets));
                 self.findings.extend(rendered.findings.into_iter().map(Cow::Owned));
-                pieces.push(Cow::Owned(rendered.pieces));
+                blocks.push(Cow::Owned(rendered.blocks));
             } else {
                 self.findings.extend(shared.findings.iter().map(Cow::Borrowed));
-                pieces.push(Cow::Borrowed(shared.pieces.as_slice()));
+                blocks.push(Cow::Borrowed(shared.blocks.as_slice()));
             }
         }
-        let draft = build(spec, pieces, clamped(self.messages.len()), &mut self.sections);
+        let draft = build(spec, blocks, clamped(self.messages.len()), &mut self.sections);
         if !draft.content.is_empty() {
             self.messages.push(Message {
                 role: spec.role,
@@ -104,14 +104,14 @@ impl<'a> Assembly<'a> {
                 digest: draft.digest,
                 size: draft.size,
                 stability: draft.stability,
-                front: Cow::Owned(draft.front),
-                spoken: None,
+                cache_prefix: Cow::Owned(draft.cache_prefix),
+                origin: None,
                 memo: None,
             });
         }
     }
 
-    fn conversation(&mut self, carried: Conversed<'a>) {
+    fn conversation(&mut self, carried: ConversationWindow<'a>) {
         let first = clamped(self.messages.len());
         self.messages.extend(carried.messages);
         self.sections.extend(carried.sections.into_iter().map(|mut section| {
@@ -127,7 +127,7 @@ impl<'a> Assembly<'a> {
     fn shared(&mut self, spec: &'a MessageSpec, part: usize, prepared: &'a PreparedProfile) {
         let Some(message) = prepared.messages[part].as_ref() else { return };
         let index = clamped(self.messages.len());
-        let here = |section: &'a Section<'_>| section.at(section.place.clone().map(|(_, range)| (index, range)));
+        let here = |section: &'a SectionReport<'_>| section.at(section.place.clone().map(|(_, range)| (index, range)));
         self.sections.extend(message.sections.iter().map(here));
         self.findings.extend(message.findings.iter().map(Cow::Borrowed));
         if !message.content.is_empty() {
@@ -139,8 +139,8 @@ impl<'a> Assembly<'a> {
                 digest: message.digest,
                 size: message.size,
                 stability: message.stability,
-                front: Cow::Borrowed(&message.front),
-                spoken: None,
+                cache_prefix: Cow::Borrowed(&message.cache_prefix),
+                origin: None,
                 memo: Some(&message.memo),
             });
         }
@@ -166,31 +166,11 @@ impl<'a> Assembly<'a> {
 }
 
 /// What a turn's own values made is not stable: other turns have others.
-fn live(mut rendered: Rendered<'_>) -> Rendered<'_> {
-    for piece in &mut rendered.pieces {
-        if piece.report.outcome != Outcome::Omitted {
-            piece.report.stability = piece.report.stability.max(Stability::Session);
+fn live(mut rendered: RenderedSection<'_>) -> RenderedSection<'_> {
+    for block in &mut rendered.blocks {
+        if block.report.outcome != Outcome::Omitted {
+            block.report.stability = block.report.stability.max(Stability::Session);
         }
     }
     rendered
-}
-
-/// Which parts of a turn are set.
-fn sets(turn: &Turn) -> Deps {
-    Deps::NOW
-        .and_if(turn.agent.is_some(), Deps::AGENT)
-        .and_if(turn.user.is_some(), Deps::USER)
-        .and_if(turn.channel.is_some(), Deps::CHANNEL)
-        .and_if(turn.heartbeat, Deps::HEARTBEAT)
-        .and_if(!turn.variables.is_empty(), Deps::VARIABLES)
-        .and_if(turn.persona.is_some(), Deps::PERSONA)
-        .and_if(!turn.knowledge.is_empty(), Deps::KNOWLEDGE)
-        .and_if(!turn.conversation_summary.is_empty(), Deps::SUMMARY)
-        .and_if(turn.response_format != ResponseFormat::Text, Deps::FORMAT)
-        .and_if(turn.ephemeral_system_prompt.is_some(), Deps::EPHEMERAL)
-        .and_if(turn.skip_context_files || !turn.context_files.is_empty(), Deps::CONTEXT_FILES)
-        .and_if(turn.skill_filter.is_some() || turn.skill_wall.is_some(), Deps::SKILLS)
-        .and_if(!turn.conversation.messages.is_empty() || !turn.conversation.segments.is_empty(), Deps::CONVERSATION)
-        .and_if(!turn.inputs.is_empty(), Deps::INPUTS)
-        .and_if(turn.stage != Stage::First, Deps::STAGE)
 }

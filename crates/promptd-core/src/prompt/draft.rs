@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::{Front, Section, Size, answer::measure, digest, piece::Piece};
+use super::{CachePrefix, SectionReport, Size, answer::measure, block::TextBlock, digest};
 use crate::{
     digest::Digest,
     profile::{MessageSpec, Stability},
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A message made of its sections.
-pub struct Draft {
+pub struct BuiltMessage {
     /// Its text; empty: no message.
     pub content: String,
     /// The text's size.
@@ -20,33 +20,33 @@ pub struct Draft {
     /// The message's digest.
     pub digest: Digest,
     /// The stable sections that it begins with.
-    pub front: Front,
+    pub cache_prefix: CachePrefix,
 }
 
 /// Joins the sections of a message that will stand at `index`, and adds their reports to `reports`.
 pub fn build<'a>(
     spec: &MessageSpec,
-    sections: Vec<Cow<'a, [Piece<'a>]>>,
+    sections: Vec<Cow<'a, [TextBlock<'a>]>>,
     index: u32,
-    reports: &mut Vec<Section<'a>>,
-) -> Draft {
-    let length = sections.iter().flat_map(|pieces| pieces.iter()).map(|piece| piece.text().len() + 2).sum();
-    let mut joined = Joined::with_capacity(length);
-    for (pieces, section) in sections.into_iter().zip(&spec.sections) {
+    reports: &mut Vec<SectionReport<'a>>,
+) -> BuiltMessage {
+    let length = sections.iter().flat_map(|blocks| blocks.iter()).map(|block| block.text().len() + 2).sum();
+    let mut joined = MessageBuilder::with_capacity(length);
+    for (blocks, section) in sections.into_iter().zip(&spec.sections) {
         let separator = section.separator.as_deref().unwrap_or(&spec.separator);
-        let mut place = |piece: &Piece<'_>| joined.add(piece, separator).map(|range| (index, range));
-        match pieces {
-            Cow::Borrowed(pieces) => reports.extend(pieces.iter().map(|piece| piece.report.at(place(piece)))),
-            Cow::Owned(pieces) => {
-                reports.extend(pieces.into_iter().map(|piece| Section { place: place(&piece), ..piece.report }));
+        let mut place = |block: &TextBlock<'_>| joined.add(block, separator).map(|range| (index, range));
+        match blocks {
+            Cow::Borrowed(blocks) => reports.extend(blocks.iter().map(|block| block.report.at(place(block)))),
+            Cow::Owned(blocks) => {
+                reports.extend(blocks.into_iter().map(|block| SectionReport { place: place(&block), ..block.report }));
             }
         }
     }
-    joined.into_draft(spec)
+    joined.finish(spec)
 }
 
 /// The sections joined so far.
-struct Joined {
+struct MessageBuilder {
     content: String,
     chars: u64,
     stability: Stability,
@@ -55,39 +55,39 @@ struct Joined {
     front: (u64, usize),
 }
 
-impl Joined {
+impl MessageBuilder {
     fn with_capacity(bytes: usize) -> Self {
         let content = String::with_capacity(bytes);
         Self { content, chars: 0, stability: Stability::Stable, chunks: Vec::with_capacity(8), front: (0, 0) }
     }
 
-    /// Adds a piece, after its separator where it is not the first; gives its place. `None`: it has no text.
-    fn add(&mut self, piece: &Piece<'_>, separator: &str) -> Option<Range<u32>> {
-        if piece.text().is_empty() {
+    /// Adds a block, after its separator where it is not the first; gives its place. `None`: it has no text.
+    fn add(&mut self, block: &TextBlock<'_>, separator: &str) -> Option<Range<u32>> {
+        if block.text().is_empty() {
             return None;
         }
-        let separator = if self.content.is_empty() { "" } else { piece.separator(separator) };
+        let separator = if self.content.is_empty() { "" } else { block.separator(separator) };
         self.content.push_str(separator);
         let start = self.content.len();
-        self.content.push_str(piece.text());
-        self.chars += measure(separator).chars + piece.chars();
-        self.chunks.push(piece.chunk(separator));
-        self.stability = self.stability.max(piece.report.stability);
+        self.content.push_str(block.text());
+        self.chars += measure(separator).chars + block.chars();
+        self.chunks.push(block.chunk(separator));
+        self.stability = self.stability.max(block.report.stability);
         if self.stability == Stability::Stable {
             self.front = (self.content.len() as u64, self.chunks.len());
         }
         Some(clamped(start)..clamped(self.content.len()))
     }
 
-    fn into_draft(mut self, spec: &MessageSpec) -> Draft {
+    fn finish(mut self, spec: &MessageSpec) -> BuiltMessage {
         let digest = digest::message(spec.role, &spec.name, &self.chunks);
         self.chunks.truncate(self.front.1);
-        Draft {
+        BuiltMessage {
             size: Size { bytes: self.content.len() as u64, chars: self.chars, tokens: None },
             content: self.content,
             stability: self.stability,
             digest,
-            front: Front { bytes: self.front.0, chunks: self.chunks },
+            cache_prefix: CachePrefix { bytes: self.front.0, digests: self.chunks },
         }
     }
 }

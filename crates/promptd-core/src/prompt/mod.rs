@@ -6,6 +6,7 @@
 
 mod answer;
 mod assemble;
+mod block;
 mod budget;
 mod cache_plan;
 mod clock;
@@ -19,13 +20,12 @@ mod locals;
 mod lock;
 mod memo;
 mod one_line;
-mod piece;
 mod prepared;
 mod scope;
 mod section;
 mod token_counts;
 
-pub use answer::{Carried, Front, Message, Outcome, Prompt, Section, Size, Source};
+pub use answer::{CachePrefix, ConversationOrigin, Message, Outcome, Prompt, SectionReport, Size, Source};
 pub use assemble::assemble;
 pub use cache_plan::CachePlan;
 pub use error::TurnError;
@@ -33,5 +33,3 @@ pub use forecast::{forecast, may_lose};
 pub use memo::Memo;
 pub use prepared::Prepared;
 pub use token_counts::count_tokens;
-
-use crate::profile::Deps;

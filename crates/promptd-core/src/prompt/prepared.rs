@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use minijinja::Value;
 
 use super::{
-    Front, Memo, Section, Size,
+    CachePrefix, Memo, SectionReport, Size,
+    block::RenderedSection,
     budget::Budgets,
-    draft::{Draft, build},
+    draft::{BuiltMessage, build},
     inputs,
-    piece::Rendered,
     scope::TurnScope,
     section,
     token_counts::SharedCounts,
@@ -38,10 +38,10 @@ pub struct PreparedProfile {
     /// The inputs' values; empty where a required one is missing.
     pub inputs: Vec<Value>,
     /// By part and section.
-    pub sections: Vec<Vec<Rendered<'static>>>,
+    pub sections: Vec<Vec<RenderedSection<'static>>>,
     /// By part; `None`: the conversation.
     pub messages: Vec<Option<PreparedMessage>>,
-    /// The token counts of all pieces.
+    /// The token counts of all blocks.
     pub(super) tokens: SharedCounts,
 }
 
@@ -57,10 +57,10 @@ pub struct PreparedMessage {
     /// The least stable of its sections.
     pub stability: Stability,
     /// The stable sections that it begins with.
-    pub front: Front,
+    pub cache_prefix: CachePrefix,
     /// The reports of its sections. They say that the message stands first, at index 0; a prompt that shares them puts
     /// in where it stands there.
-    pub sections: Vec<Section<'static>>,
+    pub sections: Vec<SectionReport<'static>>,
     /// What there is to tell.
     pub findings: Vec<Finding>,
     /// Where its encoded form is kept.
@@ -97,33 +97,33 @@ fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
     let mut budgets = Budgets::new(profile, &inputs);
     let mut sections = Vec::new();
     let mut messages = Vec::new();
-    let mut pieces = 0;
+    let mut blocks = 0;
     for part in &profile.parts {
         let Part::Message(spec) = part else {
             sections.push(Vec::new());
             messages.push(None);
             continue;
         };
-        let mut rendered: Vec<Rendered<'static>> =
+        let mut rendered: Vec<RenderedSection<'static>> =
             spec.sections.iter().map(|section| section::render(section, &scope, &mut budgets).into_owned()).collect();
-        for piece in rendered.iter_mut().flat_map(|rendered| &mut rendered.pieces) {
-            piece.report.shared = Some(pieces);
-            pieces += 1;
+        for block in rendered.iter_mut().flat_map(|rendered| &mut rendered.blocks) {
+            block.report.shared = Some(blocks);
+            blocks += 1;
         }
         for (rendered, section) in rendered.iter_mut().zip(&spec.sections) {
             let separator = section.separator.as_deref().unwrap_or(&spec.separator);
-            rendered.pieces.iter_mut().for_each(|piece| piece.hash(separator));
+            rendered.blocks.iter_mut().for_each(|block| block.hash(separator));
         }
         let mut reports = Vec::new();
-        let shared = rendered.iter().map(|rendered| Cow::Borrowed(rendered.pieces.as_slice())).collect();
-        let Draft { content, size, stability, digest, front } = build(spec, shared, 0, &mut reports);
-        let reports = reports.into_iter().map(Section::into_owned).collect();
+        let shared = rendered.iter().map(|rendered| Cow::Borrowed(rendered.blocks.as_slice())).collect();
+        let BuiltMessage { content, size, stability, digest, cache_prefix } = build(spec, shared, 0, &mut reports);
+        let reports = reports.into_iter().map(SectionReport::into_owned).collect();
         let findings = rendered.iter().flat_map(|rendered| rendered.findings.iter().cloned()).collect();
         messages.push(Some(PreparedMessage {
             digest,
             size,
             stability,
-            front,
+            cache_prefix,
             sections: reports,
             findings,
             content,

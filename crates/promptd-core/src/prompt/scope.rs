@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use minijinja::Value;
 
 use super::{
-    conversation::Trimmed,
+    conversation::TrimmedHistory,
     one_line::{one_line, one_line_of},
 };
 use crate::{
@@ -27,7 +27,7 @@ pub struct TurnScope<'a> {
     /// Values of the profile's inputs, in declared order.
     pub inputs: Cow<'a, [Value]>,
     /// What the conversation leaves out at its front; set once the conversation is carried.
-    pub trimmed: Option<Trimmed>,
+    pub trimmed: Option<TrimmedHistory>,
     agent: [Cow<'a, str>; 2],
     user: [Cow<'a, str>; 2],
     channel: [Cow<'a, str>; 4],
@@ -96,7 +96,7 @@ impl<'a> TurnScope<'a> {
 
     /// The skills that this turn may see, in order.
     pub fn skills(&self) -> impl Iterator<Item = &'a Skill> {
-        let filters = [self.turn.skill_filter.as_ref(), self.turn.skill_wall.as_ref()];
+        let filters = [self.turn.skill_filter.as_ref(), self.turn.skill_access.as_ref()];
         self.snapshot.skills.iter().filter(move |skill| {
             skill.is_shown() && filters.iter().flatten().all(|filter| filter.admits(&skill.name, &skill.folder_name))
         })

@@ -7,7 +7,7 @@
 
 use std::{iter, ops::Range, sync::OnceLock};
 
-use super::{Outcome, Prepared, Prompt, Section, piece::Rendered};
+use super::{Outcome, Prepared, Prompt, SectionReport, block::RenderedSection};
 use crate::{
     profile::{Part, Profile},
     tokens::Encoding,
@@ -35,7 +35,7 @@ pub fn count_tokens(prompt: &mut Prompt<'_>, snapshot: &Prepared, profile: &Prof
     }
 }
 
-fn fill(section: &mut Section<'_>, count: u64) {
+fn fill(section: &mut SectionReport<'_>, count: u64) {
     section.included.tokens = Some(count);
     section.original.tokens = match section.outcome {
         Outcome::Included => Some(count),
@@ -52,12 +52,12 @@ struct Placed {
     range: Range<usize>,
     /// Its index in the prompt's list.
     index: usize,
-    /// Its number among the shared pieces.
+    /// Its number among the shared blocks.
     shared: Option<u32>,
 }
 
 impl Placed {
-    fn of((index, section): (usize, &Section<'_>)) -> Option<Self> {
+    fn of((index, section): (usize, &SectionReport<'_>)) -> Option<Self> {
         let (message, range) = section.place.as_ref()?;
         let range = range.start as usize..range.end as usize;
         Some(Self { message: *message, range, index, shared: section.shared })
@@ -113,7 +113,7 @@ fn begins_a_part(text: &str, at: usize) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct SharedCounts([OnceLock<Box<[Counts]>>; Encoding::ALL.len()]);
 
-/// The counts of one piece.
+/// The counts of one block.
 #[derive(Debug)]
 struct Counts {
     alone: u64,
@@ -122,7 +122,7 @@ struct Counts {
 }
 
 impl SharedCounts {
-    fn get(&self, encoding: Encoding, profile: &Profile, sections: &[Vec<Rendered<'_>>]) -> &[Counts] {
+    fn get(&self, encoding: Encoding, profile: &Profile, sections: &[Vec<RenderedSection<'_>>]) -> &[Counts] {
         let count = |text: &str, separator: &str| {
             let (alone, followed) = count(encoding, text, &[text, separator].concat());
             Counts { alone, separator: separator.to_owned(), followed }
@@ -132,10 +132,10 @@ impl SharedCounts {
                 Part::Message(spec) => Some((spec, rendered)),
                 Part::Conversation(_) => None,
             });
-            let pieces = parts.flat_map(|(spec, rendered)| {
-                rendered.iter().flat_map(|rendered| &rendered.pieces).map(|piece| count(piece.text(), &spec.separator))
+            let blocks = parts.flat_map(|(spec, rendered)| {
+                rendered.iter().flat_map(|rendered| &rendered.blocks).map(|block| count(block.text(), &spec.separator))
             });
-            pieces.collect()
+            blocks.collect()
         };
         self.0[encoding as usize].get_or_init(all)
     }

@@ -67,7 +67,7 @@ fn mark(blocks: &mut [Value]) {
 #[cfg(test)]
 mod tests {
     use super::{super::sample, *};
-    use crate::turn::Spoken;
+    use crate::turn::ConversationMessage;
 
     #[test]
     fn system_is_apart_and_turns_alternate() {
@@ -100,13 +100,13 @@ mod tests {
 
     #[test]
     fn neighbours_of_one_role_are_one_message_and_blanks_none() {
-        let spoken = [
-            Spoken::new(Role::User, "a"),
-            Spoken::new(Role::User, "b"),
-            Spoken::new(Role::Assistant, " "),
-            Spoken::new(Role::User, "c"),
+        let conversation = [
+            ConversationMessage::new(Role::User, "a"),
+            ConversationMessage::new(Role::User, "b"),
+            ConversationMessage::new(Role::Assistant, " "),
+            ConversationMessage::new(Role::User, "c"),
         ];
-        let rendered = messages(&sample::prompt(spoken.iter().map(sample::carried).collect()));
+        let rendered = messages(&sample::prompt(conversation.iter().map(sample::carried).collect()));
         let texts: Vec<_> =
             rendered["messages"][0]["content"].as_array().unwrap().iter().filter_map(|b| b["text"].as_str()).collect();
         assert_eq!((texts, rendered["messages"].as_array().unwrap().len()), (vec!["a", "b", "c"], 1));

@@ -29,7 +29,7 @@ pub(super) fn breakpoints(messages: &[Message<'_>]) -> Vec<usize> {
 }
 
 fn in_conversation(messages: &[Message<'_>]) -> Vec<usize> {
-    let window: Vec<usize> = (0..messages.len()).filter(|&i| messages[i].spoken.is_some()).collect();
+    let window: Vec<usize> = (0..messages.len()).filter(|&i| messages[i].origin.is_some()).collect();
     let Some(newest) = window.iter().rposition(|&index| messages[index].role == Role::User) else { return Vec::new() };
     if window.len() < MIN_MESSAGES {
         return Vec::new();
@@ -42,14 +42,15 @@ fn in_conversation(messages: &[Message<'_>]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::{super::sample, *};
-    use crate::turn::Spoken;
+    use crate::turn::ConversationMessage;
 
     #[test]
     fn the_conversation_has_two() {
         for (count, marked) in [(0, &[][..]), (3, &[]), (4, &[2]), (7, &[0, 6]), (30, &[20, 28]), (25, &[24])] {
-            let spoken: Vec<_> =
-                (0..count).map(|i| Spoken::new(if i % 2 == 0 { Role::User } else { Role::Assistant }, "x")).collect();
-            let messages: Vec<_> = spoken.iter().map(sample::carried).collect();
+            let conversation: Vec<_> = (0..count)
+                .map(|i| ConversationMessage::new(if i % 2 == 0 { Role::User } else { Role::Assistant }, "x"))
+                .collect();
+            let messages: Vec<_> = conversation.iter().map(sample::carried).collect();
             assert_eq!(breakpoints(&messages), marked, "{count}");
         }
     }
@@ -74,10 +75,10 @@ mod tests {
 
     #[test]
     fn never_more_than_four() {
-        let spoken: Vec<_> = (0..30).map(|_| Spoken::new(Role::User, "x")).collect();
+        let conversation: Vec<_> = (0..30).map(|_| ConversationMessage::new(Role::User, "x")).collect();
         let system = |stability| Message { stability, ..sample::message(Role::System, "x") };
         let mut messages = vec![system(Stability::Stable), system(Stability::Session), system(Stability::Volatile)];
-        messages.extend(spoken.iter().map(sample::carried));
+        messages.extend(conversation.iter().map(sample::carried));
         assert_eq!(breakpoints(&messages), [0, 2, 23, 32]);
     }
 }

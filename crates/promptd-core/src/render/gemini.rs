@@ -46,7 +46,7 @@ pub(super) fn generate_content(prompt: &Prompt<'_>) -> Value {
 
 fn parts(message: &Message<'_>, called: &HashMap<&str, &str>) -> Vec<Value> {
     if let Some(id) = tool_call_id(message) {
-        let own_name = message.spoken.map_or("", |spoken| spoken.original.name.as_str());
+        let own_name = message.origin.map_or("", |origin| origin.message.name.as_str());
         let name = called.get(id).copied().unwrap_or(if own_name.is_empty() { id } else { own_name });
         let answer = json!({ "id": id, "name": name, "response": { "output": message.content } });
         return vec![json!({ "functionResponse": answer })];

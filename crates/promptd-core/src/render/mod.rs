@@ -75,12 +75,12 @@ pub fn render(prompt: &Prompt<'_>, format: RenderFormat) -> String {
 
 /// The tools that a message calls.
 fn tool_calls<'a>(message: &Message<'a>) -> &'a [ToolCall] {
-    message.spoken.map_or(&[], |spoken| &spoken.original.tool_calls)
+    message.origin.map_or(&[], |origin| &origin.message.tool_calls)
 }
 
 /// The call that a message is the result of; none on any other message.
 fn tool_call_id<'a>(message: &Message<'a>) -> Option<&'a str> {
-    let id = message.spoken.map_or("", |spoken| spoken.original.tool_call_id.as_str());
+    let id = message.origin.map_or("", |origin| origin.message.tool_call_id.as_str());
     (message.role == Role::Tool).then_some(id)
 }
 

@@ -44,7 +44,7 @@ fn chat_message(message: &Message<'_>) -> Value {
 
 /// Who spoke, where the API would take the name: it refuses a whole request for one space in it.
 fn speaker<'a>(message: &Message<'a>) -> Option<&'a str> {
-    let name = message.spoken?.original.name.as_str();
+    let name = message.origin?.message.name.as_str();
     let fits = (1..=MAX_NAME_CHARS).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
         && matches!(message.role, Role::User | Role::Assistant);

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::{
     digest::Digest,
     profile::Stability,
-    prompt::{CachePlan, Carried, Message, Prompt, Size},
-    turn::{Role, Spoken, ToolCall},
+    prompt::{CachePlan, ConversationOrigin, Message, Prompt, Size},
+    turn::{ConversationMessage, Role, ToolCall},
 };
 
 pub(super) fn message(role: Role, content: &str) -> Message<'_> {
@@ -18,15 +18,15 @@ pub(super) fn message(role: Role, content: &str) -> Message<'_> {
         digest: Digest::default(),
         size: Size::default(),
         stability: Stability::Stable,
-        front: std::borrow::Cow::default(),
+        cache_prefix: std::borrow::Cow::default(),
         memo: None,
-        spoken: None,
+        origin: None,
     }
 }
 
-pub(super) fn carried(original: &Spoken) -> Message<'_> {
-    let spoken = Some(Carried { index: 0, original, unchanged: true });
-    Message { name: "", spoken, stability: Stability::Volatile, ..message(original.role, &original.content) }
+pub(super) fn carried(original: &ConversationMessage) -> Message<'_> {
+    let origin = Some(ConversationOrigin { index: 0, message: original, unchanged: true });
+    Message { name: "", origin, stability: Stability::Volatile, ..message(original.role, &original.content) }
 }
 
 pub(super) fn prompt(messages: Vec<Message<'_>>) -> Prompt<'_> {
@@ -44,11 +44,11 @@ pub(super) fn prompt(messages: Vec<Message<'_>>) -> Prompt<'_> {
 pub(super) fn with_prompt(test: impl FnOnce(&Prompt<'_>)) {
     let call = ToolCall { id: "c1".into(), name: "tide".into(), arguments_json: r#"{"port":"Kiel"}"#.into() };
     let conversation = [
-        Spoken { name: "Dana".into(), ..Spoken::new(Role::User, "When is high tide?") },
-        Spoken { tool_calls: vec![call], ..Spoken::new(Role::Assistant, "") },
-        Spoken { tool_call_id: "c1".into(), ..Spoken::new(Role::Tool, "14:05") },
-        Spoken::new(Role::Assistant, "At 14:05."),
-        Spoken { name: "Dana O'Neil".into(), ..Spoken::new(Role::User, "Thanks, \"界\"\n") },
+        ConversationMessage { name: "Dana".into(), ..ConversationMessage::new(Role::User, "When is high tide?") },
+        ConversationMessage { tool_calls: vec![call], ..ConversationMessage::new(Role::Assistant, "") },
+        ConversationMessage { tool_call_id: "c1".into(), ..ConversationMessage::new(Role::Tool, "14:05") },
+        ConversationMessage::new(Role::Assistant, "At 14:05."),
+        ConversationMessage { name: "Dana O'Neil".into(), ..ConversationMessage::new(Role::User, "Thanks, \"界\"\n") },
     ];
     let mut messages = vec![
         message(Role::System, "SKELETON"),

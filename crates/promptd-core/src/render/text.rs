@@ -11,7 +11,7 @@ use crate::{
 pub(super) fn render(prompt: &Prompt<'_>) -> String {
     let is_system = |message: &&Message<'_>| message.role == Role::System;
     let has_system = prompt.messages.iter().any(|message| message.role == Role::System);
-    let own = |message: &&Message<'_>| if has_system { is_system(message) } else { message.spoken.is_none() };
+    let own = |message: &&Message<'_>| if has_system { is_system(message) } else { message.origin.is_none() };
     let texts: Vec<&str> = prompt.messages.iter().filter(own).map(|message| message.content.as_ref()).collect();
     texts.join(BLANK_LINE)
 }

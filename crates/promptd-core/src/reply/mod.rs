@@ -4,11 +4,11 @@
 //! is neither is text. A malformed action stays in the text and is a finding: nothing of a reply is lost without a
 //! word. Every function here takes time in proportion to the reply's length, whatever stands in it.
 
-mod airi;
+mod action_tags;
 mod heartbeat;
-mod mend;
-mod object;
-mod tags;
+mod json_action;
+mod json_object;
+mod lenient;
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use crate::finding::{Code, Finding, Place};
 
 pub use heartbeat::TOKEN;
-pub use object::MAX_DEPTH;
+pub use json_object::MAX_DEPTH;
 
 /// The most findings that one reply gives; one more counts the rest.
 pub const MAX_FINDINGS: usize = 100;
@@ -27,16 +27,16 @@ pub const MAX_FINDINGS: usize = 100;
 pub enum ReplyContract {
     /// The token alone acknowledges; `[TAG:{json}]` is an action.
     #[default]
-    FiveLayer,
+    ActionTags,
     /// A reply that contains the token acknowledges, whatever else it says; actions as above.
-    Kai,
+    TokenAnywhere,
     /// The reply is one JSON action.
-    Airi,
+    JsonAction,
 }
 
 impl ReplyContract {
     /// Every contract.
-    pub const ALL: [Self; 3] = [Self::FiveLayer, Self::Kai, Self::Airi];
+    pub const ALL: [Self; 3] = [Self::ActionTags, Self::TokenAnywhere, Self::JsonAction];
 
     /// The contract of that name.
     #[must_use]
@@ -48,9 +48,9 @@ impl ReplyContract {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::FiveLayer => "five-layer",
-            Self::Kai => "kai",
-            Self::Airi => "airi",
+            Self::ActionTags => "five-layer",
+            Self::TokenAnywhere => "kai",
+            Self::JsonAction => "airi",
         }
     }
 }
@@ -71,7 +71,7 @@ pub struct Reply {
 /// Something that the agent asks to be done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Action {
-    /// What: `CALENDAR_ACTION`; with [`ReplyContract::Airi`] the payload's `action`.
+    /// What: `CALENDAR_ACTION`; with [`ReplyContract::JsonAction`] the payload's `action`.
     pub tag: String,
     /// With what.
     pub payload: Map<String, Value>,
@@ -84,14 +84,14 @@ pub struct Action {
 #[must_use]
 pub fn parse(text: &str, heartbeat: bool, contract: ReplyContract) -> Reply {
     let mut reply = match contract {
-        ReplyContract::Kai if heartbeat && heartbeat::contains_token(text) => {
-            let mut reply = tags::take(text);
+        ReplyContract::TokenAnywhere if heartbeat && heartbeat::contains_token(text) => {
+            let mut reply = action_tags::take(text);
             reply.text = heartbeat::without_any_token(&reply.text);
             reply.heartbeat_ok = true;
             reply
         }
-        ReplyContract::FiveLayer | ReplyContract::Kai => tagged(text, heartbeat),
-        ReplyContract::Airi => airi::parse(text, heartbeat),
+        ReplyContract::ActionTags | ReplyContract::TokenAnywhere => tagged(text, heartbeat),
+        ReplyContract::JsonAction => json_action::parse(text, heartbeat),
     };
     bound(&mut reply.findings);
     reply
@@ -99,7 +99,7 @@ pub fn parse(text: &str, heartbeat: bool, contract: ReplyContract) -> Reply {
 
 /// A reply that acknowledges has no action: an action is something to say.
 fn tagged(text: &str, heartbeat: bool) -> Reply {
-    let mut reply = tags::take(text);
+    let mut reply = action_tags::take(text);
     let rest = heartbeat::without_token(&reply.text);
     reply.heartbeat_ok = heartbeat && reply.actions.is_empty() && heartbeat::is_nothing(rest);
     if reply.heartbeat_ok {
@@ -154,9 +154,9 @@ mod tests {
             " \n",
             "<br/>",
         ] {
-            let reply = parse(text, true, ReplyContract::FiveLayer);
+            let reply = parse(text, true, ReplyContract::ActionTags);
             assert_eq!(reply, Reply { heartbeat_ok: true, ..Reply::default() }, "{text:?}");
-            assert!(!parse(text, false, ReplyContract::FiveLayer).heartbeat_ok, "{text:?}");
+            assert!(!parse(text, false, ReplyContract::ActionTags).heartbeat_ok, "{text:?}");
         }
     }
 
@@ -178,18 +178,18 @@ mod tests {
             (" kept as it is \n", " kept as it is \n"),
         ] {
             for heartbeat in [true, false] {
-                let reply = parse(text, heartbeat, ReplyContract::FiveLayer);
+                let reply = parse(text, heartbeat, ReplyContract::ActionTags);
                 assert_eq!(reply, Reply { text: kept.into(), ..Reply::default() }, "{text:?}");
             }
         }
-        assert_eq!(parse("HEARTBEAT_OK", false, ReplyContract::FiveLayer), Reply::default());
+        assert_eq!(parse("HEARTBEAT_OK", false, ReplyContract::ActionTags), Reply::default());
     }
 
     #[test]
     fn an_action_is_something_to_say() {
-        let reply = parse("HEARTBEAT_OK\n[REMINDER:{}]", true, ReplyContract::FiveLayer);
+        let reply = parse("HEARTBEAT_OK\n[REMINDER:{}]", true, ReplyContract::ActionTags);
         assert_eq!((reply.text.as_str(), reply.heartbeat_ok, reply.actions.len()), ("", false, 1));
-        let reply = parse("[REMINDER:{]", true, ReplyContract::FiveLayer);
+        let reply = parse("[REMINDER:{]", true, ReplyContract::ActionTags);
         assert_eq!((reply.text.as_str(), reply.heartbeat_ok, reply.findings.len()), ("[REMINDER:{]", false, 1));
     }
 
@@ -203,16 +203,16 @@ mod tests {
             ("Disk full", false, "Disk full"),
             ("", true, ""),
         ] {
-            let reply = parse(text, true, ReplyContract::Kai);
+            let reply = parse(text, true, ReplyContract::TokenAnywhere);
             assert_eq!((reply.text.as_str(), reply.heartbeat_ok), (kept, ok), "{text:?}");
-            assert!(!parse(text, false, ReplyContract::Kai).heartbeat_ok);
+            assert!(!parse(text, false, ReplyContract::TokenAnywhere).heartbeat_ok);
         }
-        assert_eq!(parse("Fine. HEARTBEAT_OK", false, ReplyContract::Kai).text, "Fine. HEARTBEAT_OK");
+        assert_eq!(parse("Fine. HEARTBEAT_OK", false, ReplyContract::TokenAnywhere).text, "Fine. HEARTBEAT_OK");
     }
 
     #[test]
     fn findings_are_bounded() {
-        let reply = parse(&"[A:{]".repeat(1_000), false, ReplyContract::FiveLayer);
+        let reply = parse(&"[A:{]".repeat(1_000), false, ReplyContract::ActionTags);
         assert_eq!(reply.findings.len(), MAX_FINDINGS + 1);
         assert_eq!(reply.findings[MAX_FINDINGS].message, "900 more malformed actions stay in the text");
     }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conversation {
     /// The messages at hand.
-    pub messages: Vec<Spoken>,
+    pub messages: Vec<ConversationMessage>,
     /// The tree of summaries over the whole history.
     pub segments: Vec<Segment>,
     /// Index, in the whole history, of `messages[0]`.
@@ -15,7 +15,7 @@ pub struct Conversation {
 
 /// A message of the conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spoken {
+pub struct ConversationMessage {
     /// Who, by role.
     pub role: Role,
     /// The text.
@@ -32,7 +32,7 @@ pub struct Spoken {
     pub id: String,
 }
 
-impl Spoken {
+impl ConversationMessage {
     /// A message that says `content`, and nothing more.
     #[must_use]
     pub fn new(role: Role, content: &str) -> Self {

@@ -1,10 +1,10 @@
 //! What a caller gives for one turn, checked.
 
 mod conversation;
-mod labels;
+mod fields;
 
-pub use conversation::{Conversation, Role, Segment, Spoken, ToolCall};
-pub use labels::RUNTIME_LABELS;
+pub use conversation::{Conversation, ConversationMessage, Role, Segment, ToolCall};
+pub use fields::TurnFields;
 
 use jiff::{Timestamp, tz::TimeZone};
 use serde_json::{Map, Value};
@@ -43,7 +43,7 @@ pub struct Turn {
     /// Narrows the workspace's skills.
     pub skill_filter: Option<SkillFilter>,
     /// Narrows further: the token's own skill globs. Not the caller's to set.
-    pub skill_wall: Option<SkillFilter>,
+    pub skill_access: Option<SkillFilter>,
     /// Keeps only these context files; empty: all.
     pub context_files: Vec<String>,
     /// The conversation so far.
@@ -73,7 +73,7 @@ impl Turn {
             ephemeral_system_prompt: None,
             skip_context_files: false,
             skill_filter: None,
-            skill_wall: None,
+            skill_access: None,
             context_files: Vec::new(),
             conversation: Conversation::default(),
             inputs: Map::new(),
@@ -143,3 +143,19 @@ pub enum Stage {
     /// Answering from tool results: no section that could start another search.
     Synthesis,
 }
+
+/// The labels that the service writes itself, in their order. A turn's variable may not take one of them.
+pub const RUNTIME_LABELS: [&str; 12] = [
+    "Agent ID",
+    "Agent name",
+    "Remote user ID",
+    "Remote user name",
+    "Incoming channel",
+    "Channel user ID",
+    "Chat type",
+    "Group ID",
+    "Current time",
+    "Time zone",
+    "Workspace",
+    "Heartbeat run",
+];

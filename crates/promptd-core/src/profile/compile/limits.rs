@@ -2,13 +2,14 @@
 
 use super::{
     super::{
-        deps::Deps,
         raw::{RawBudget, Spot},
         spec::{Amount, Body, Budget, Each, OnOverflow, Part, Share, Unit},
         types::Type,
     },
     Compiler,
 };
+
+use crate::turn::TurnFields;
 
 impl Compiler<'_> {
     pub(super) fn budget(&mut self, raw: &RawBudget) -> Option<Budget> {
@@ -70,7 +71,7 @@ impl Compiler<'_> {
 
 /// A section that draws on a budget depends on all that draw on it before.
 pub(super) fn share_budgets(parts: &mut [Part], budgets: usize) {
-    let mut deps = vec![Deps::NONE; budgets];
+    let mut deps = vec![TurnFields::NONE; budgets];
     for pass in 0..2 {
         for part in parts.iter_mut() {
             let Part::Message(message) = part else { continue };

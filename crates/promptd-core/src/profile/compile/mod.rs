@@ -9,7 +9,6 @@ use limits::share_budgets;
 
 use super::{
     FilePattern, declare,
-    deps::Deps,
     extend::Placed,
     names::{Names, text_fields},
     raw::{RawConversation, RawMessage, RawProfile, RawSection, Spot},
@@ -24,7 +23,7 @@ use crate::{
     finding::Code,
     id::Id,
     reply::ReplyContract,
-    turn::{Role, Stage},
+    turn::{Role, Stage, TurnFields},
     yaml::nearest,
 };
 
@@ -146,9 +145,9 @@ impl Compiler<'_> {
         let body = self.body(&key, raw);
         let stages = self.stages(raw.stages.as_ref());
         let deps = body_deps(&body, &self.names)
-            | when.as_ref().map_or(Deps::NONE, |when| when.deps)
-            | fallback.as_ref().map_or(Deps::NONE, |fallback| fallback.deps)
-            | Deps::NONE.and_if(!stages.is_empty(), Deps::STAGE);
+            | when.as_ref().map_or(TurnFields::NONE, |when| when.deps)
+            | fallback.as_ref().map_or(TurnFields::NONE, |fallback| fallback.deps)
+            | TurnFields::NONE.and_if(!stages.is_empty(), TurnFields::STAGE);
         SectionSpec {
             id: raw.id.value.clone(),
             gate: raw.when.as_ref().map(|spot| spot.value.trim().to_owned()).unwrap_or_default(),
@@ -167,7 +166,7 @@ impl Compiler<'_> {
     }
 
     fn section_names(&self, raw: &RawSection) -> Names {
-        if raw.file.is_some() { self.names.with(&[file_local()], Deps::NONE) } else { self.names.clone() }
+        if raw.file.is_some() { self.names.with(&[file_local()], TurnFields::NONE) } else { self.names.clone() }
     }
 
     fn body(&mut self, key: &str, raw: &RawSection) -> Body {
@@ -183,14 +182,14 @@ impl Compiler<'_> {
         match kind.value.as_str() {
             "context_files" => {
                 let heading = self.template_of(key, raw, &names);
-                let locals = names.with(&text_fields(&["path", "purpose", "text"]), Deps::NONE);
+                let locals = names.with(&text_fields(&["path", "purpose", "text"]), TurnFields::NONE);
                 let entry = self.required(raw, "entry", raw.entry.as_ref());
                 let entry = self.template(&format!("{key}.entry"), &entry, &locals);
                 let pair = |(path, purpose): &(Spot<String>, Spot<String>)| (path.value.clone(), purpose.value.clone());
                 Body::ContextFiles { heading, entry, files: raw.files.iter().flatten().map(pair).collect() }
             }
             "skills" => {
-                let names = names.with(&text_fields(&["available_skills"]), Deps::SKILLS);
+                let names = names.with(&text_fields(&["available_skills"]), TurnFields::SKILLS);
                 Body::Skills(self.template_of(key, raw, &names))
             }
             "facts" => {
@@ -199,12 +198,12 @@ impl Compiler<'_> {
             }
             "active_skill" => {
                 let skill = object("skill", &["id", "name", "body"], Some("files"));
-                let names = names.with(&[skill], Deps::SKILLS | Deps::CONVERSATION | Deps::INPUTS);
+                let names = names.with(&[skill], TurnFields::SKILLS | TurnFields::CONVERSATION | TurnFields::INPUTS);
                 Body::ActiveSkill(self.template_of(key, raw, &names))
             }
             "summary_tree" => {
                 let fields = text_fields(&["id", "level", "start", "end", "first", "last", "summary"]);
-                let locals = names.with(&fields, Deps::CONVERSATION | Deps::INPUTS);
+                let locals = names.with(&fields, TurnFields::CONVERSATION | TurnFields::INPUTS);
                 let entry = self.required(raw, "entry", raw.entry.as_ref());
                 Body::SummaryTree(SummaryTree {
                     header: raw.header.as_ref().map(|spot| self.template(&format!("{key}.header"), spot, &names)),
@@ -278,7 +277,7 @@ impl Compiler<'_> {
 
     fn conversation(&mut self, raw: &RawConversation) -> ConversationSpec {
         let locals = text_fields(&["content", "speaker", "time"]);
-        let names = self.names.with(&locals, Deps::CONVERSATION);
+        let names = self.names.with(&locals, TurnFields::CONVERSATION);
         let tools = raw.tools.as_ref().and_then(|s| self.one_of(s, "tools", &[("all", false), ("paired", true)]));
         let trim = match (&raw.max_tokens, &raw.summary_budget) {
             (Some(max), Some(part)) => match (self.amount(max), self.share(part)) {
@@ -369,17 +368,19 @@ fn object(name: &str, texts: &[&str], list: Option<&str>) -> Field {
     }
 }
 
-fn body_deps(body: &Body, names: &Names) -> Deps {
-    let of = |template: &Option<Template>| template.as_ref().map_or(Deps::NONE, |t| t.deps);
+fn body_deps(body: &Body, names: &Names) -> TurnFields {
+    let of = |template: &Option<Template>| template.as_ref().map_or(TurnFields::NONE, |t| t.deps);
     match body {
         Body::Text(template) => template.deps,
         Body::Each(each) => each.list.deps | each.entry.deps | of(&each.header) | of(&each.footer),
-        Body::ContextFiles { heading, entry, .. } => heading.deps | entry.deps | Deps::CONTEXT_FILES,
-        Body::Skills(template) => template.deps | Deps::SKILLS,
-        Body::Facts { facts, .. } => facts.iter().fold(Deps::VARIABLES, |all, fact| all | names.deps(&fact.name)),
-        Body::ActiveSkill(template) => template.deps | Deps::SKILLS | Deps::CONVERSATION | Deps::INPUTS,
+        Body::ContextFiles { heading, entry, .. } => heading.deps | entry.deps | TurnFields::CONTEXT_FILES,
+        Body::Skills(template) => template.deps | TurnFields::SKILLS,
+        Body::Facts { facts, .. } => facts.iter().fold(TurnFields::VARIABLES, |all, fact| all | names.deps(&fact.name)),
+        Body::ActiveSkill(template) => {
+            template.deps | TurnFields::SKILLS | TurnFields::CONVERSATION | TurnFields::INPUTS
+        }
         Body::SummaryTree(tree) => {
-            tree.entry.deps | of(&tree.header) | of(&tree.footer) | Deps::CONVERSATION | Deps::INPUTS
+            tree.entry.deps | of(&tree.header) | of(&tree.footer) | TurnFields::CONVERSATION | TurnFields::INPUTS
         }
     }
 }

@@ -12,7 +12,8 @@ use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value, machinery::Ins
 
 pub use self::scope::{NoNames, Scope};
 use self::{code::Code, steps::Steps};
-use super::{deps::Deps, filters, names::Names};
+use super::{filters, names::Names};
+use crate::turn::TurnFields;
 
 /// How many steps one template may take, so that no template runs for ever.
 pub const FUEL: u64 = 2_000_000;
@@ -24,7 +25,7 @@ pub struct Template {
     steps: Option<Steps>,
     names: Vec<String>,
     /// What of the turn it depends on.
-    pub deps: Deps,
+    pub deps: TurnFields,
 }
 
 /// What is wrong with a template, and on which of its lines, 1-based.
@@ -98,7 +99,7 @@ impl Templates {
             }
         }
         let steps = Steps::of(code.instructions(), names);
-        let deps = used.iter().map(|name| names.deps(name)).fold(Deps::NONE, |all, one| all | one);
+        let deps = used.iter().map(|name| names.deps(name)).fold(TurnFields::NONE, |all, one| all | one);
         Ok(Template { key: key.to_owned(), steps, names: used.into_iter().collect(), deps })
     }
 

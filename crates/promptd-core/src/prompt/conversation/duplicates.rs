@@ -5,12 +5,16 @@ use std::collections::HashMap;
 use super::{cut_finding, message_id, report};
 use crate::{
     finding::Finding,
-    prompt::{Outcome, Section, answer::measure},
-    turn::Spoken,
+    prompt::{Outcome, SectionReport, answer::measure},
+    turn::ConversationMessage,
 };
 
 /// The messages less those with the id of an earlier one. One that says something else than the earlier is a loss.
-pub(super) fn distinct(all: &[Spoken], lost: &mut Vec<Section<'static>>, findings: &mut Vec<Finding>) -> Vec<usize> {
+pub(super) fn distinct(
+    all: &[ConversationMessage],
+    lost: &mut Vec<SectionReport<'static>>,
+    findings: &mut Vec<Finding>,
+) -> Vec<usize> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
     let mut kept = Vec::with_capacity(all.len());
     for (index, message) in all.iter().enumerate() {
@@ -20,14 +24,14 @@ pub(super) fn distinct(all: &[Spoken], lost: &mut Vec<Section<'static>>, finding
         } else if !same(message, &all[first]) {
             let reason = format!("It has the id of message {first}, which says something else and is kept.");
             findings.push(cut_finding(index, &reason));
-            let dropped = Section { original: measure(&message.content), ..report(Outcome::Dropped, reason) };
-            lost.push(Section { id: message_id(index), ..dropped });
+            let dropped = SectionReport { original: measure(&message.content), ..report(Outcome::Dropped, reason) };
+            lost.push(SectionReport { id: message_id(index), ..dropped });
         }
     }
     kept
 }
 
-fn same(one: &Spoken, other: &Spoken) -> bool {
+fn same(one: &ConversationMessage, other: &ConversationMessage) -> bool {
     one.role == other.role
         && one.content == other.content
         && one.tool_call_id == other.tool_call_id

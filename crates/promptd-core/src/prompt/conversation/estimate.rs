@@ -4,24 +4,24 @@
 
 use crate::{
     text::measure::utf16,
-    turn::{Role, Spoken},
+    turn::{ConversationMessage, Role},
 };
 
 /// What every message takes besides its JSON.
 const PER_MESSAGE: u64 = 4;
 
 /// A message of the conversation that says `content`.
-pub fn message(spoken: &Spoken, content: &str) -> u64 {
-    let body = match spoken.role {
+pub fn message(message: &ConversationMessage, content: &str) -> u64 {
+    let body = match message.role {
         Role::Tool => {
             fixed(r#"[{"type":"tool-result","toolCallId":,"toolName":,"output":{"type":"text","value":}}]"#)
-                + string(&spoken.tool_call_id)
-                + string(&spoken.name)
+                + string(&message.tool_call_id)
+                + string(&message.name)
                 + string(content)
         }
-        Role::Assistant if !spoken.tool_calls.is_empty() => {
+        Role::Assistant if !message.tool_calls.is_empty() => {
             let text = if content.is_empty() { 0 } else { fixed(r#"{"type":"text","text":},"#) + string(content) };
-            let calls = spoken.tool_calls.iter().map(|call| {
+            let calls = message.tool_calls.iter().map(|call| {
                 fixed(r#"{"type":"tool-call","toolCallId":,"toolName":,"input":},"#)
                     + string(&call.id)
                     + string(&call.name)
@@ -32,7 +32,7 @@ pub fn message(spoken: &Spoken, content: &str) -> u64 {
         }
         _ => string(content),
     };
-    of_message(spoken.role, body)
+    of_message(message.role, body)
 }
 
 /// A user message that says `text`.
@@ -75,8 +75,8 @@ mod tests {
     use super::*;
     use crate::turn::ToolCall;
 
-    fn spoken(role: Role) -> Spoken {
-        Spoken { tool_call_id: "c1".into(), name: "read".into(), ..Spoken::new(role, "") }
+    fn of(role: Role) -> ConversationMessage {
+        ConversationMessage { tool_call_id: "c1".into(), name: "read".into(), ..ConversationMessage::new(role, "") }
     }
 
     /// The size of a message from its JSON, as JavaScript computes it.
@@ -98,7 +98,7 @@ mod tests {
         let sizes: Vec<u64> = (0..100)
             .map(|i| {
                 let role = if i % 2 == 0 { Role::User } else { Role::Assistant };
-                message(&spoken(role), &format!("msg {i} {filler}"))
+                message(&of(role), &format!("msg {i} {filler}"))
             })
             .collect();
         assert_eq!((sizes[0], sizes[1], sizes[98], sizes.iter().sum()), (136, 138, 136, 13_700_u64));
@@ -109,15 +109,15 @@ mod tests {
         fn every_form_has_the_size_of_its_json(text in "(\\PC|[\u{0}-\u{1f}\"\\\\]|😀){0,40}", calls in 0_usize..3) {
             let user = serde_json::json!({"role": "user", "content": text});
             prop_assert_eq!(user_message(&text), from_json(&user));
-            prop_assert_eq!(message(&spoken(Role::User), &text), from_json(&user));
+            prop_assert_eq!(message(&of(Role::User), &text), from_json(&user));
             let output = serde_json::json!({"type": "text", "value": text});
             let result = serde_json::json!({"role": "tool", "content": [
                 {"type": "tool-result", "toolCallId": "c1", "toolName": "read", "output": output}
             ]});
-            prop_assert_eq!(message(&spoken(Role::Tool), &text), from_json(&result));
+            prop_assert_eq!(message(&of(Role::Tool), &text), from_json(&result));
             if calls > 0 {
                 let call = |n: usize| ToolCall { id: n.to_string(), name: "t".into(), arguments_json: "{\"a\":1}".into() };
-                let calling = Spoken { tool_calls: (0..calls).map(call).collect(), ..spoken(Role::Assistant) };
+                let calling = ConversationMessage { tool_calls: (0..calls).map(call).collect(), ..of(Role::Assistant) };
                 let mut parts = vec![serde_json::json!({"type": "text", "text": text})];
                 parts.retain(|_| !text.is_empty());
                 parts.extend((0..calls).map(|n| serde_json::json!(

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::{Conversed, cut_finding, message_id, report, tool_results};
+use super::{ConversationWindow, cut_finding, message_id, report, tool_results};
 use crate::{
     finding::{Code, Finding, Place},
     profile::ConversationSpec,
     profile::Stability,
     prompt::{
-        Carried, Message, Outcome, Section,
+        ConversationOrigin, Message, Outcome, SectionReport,
         answer::measure,
         digest,
         locals::{Local, Locals},
@@ -16,7 +16,7 @@ use crate::{
         scope::TurnScope,
     },
     text::clamped,
-    turn::{Role, Spoken},
+    turn::{ConversationMessage, Role},
 };
 
 /// Adds the message at `index` to what is carried: a long tool result cut, the rest in the profile's form.
@@ -25,38 +25,38 @@ pub(super) fn carry<'a>(
     scope: &TurnScope<'a>,
     index: usize,
     result_limit: u64,
-    carried: &mut Conversed<'a>,
+    carried: &mut ConversationWindow<'a>,
 ) {
-    let spoken = &scope.turn.conversation.messages[index];
-    let content = if let Some(cut) = tool_results::shortened(spoken, result_limit) {
-        let included = measure(&spoken.content[..cut.head]);
+    let message = &scope.turn.conversation.messages[index];
+    let content = if let Some(cut) = tool_results::shortened(message, result_limit) {
+        let included = measure(&message.content[..cut.head]);
         let end = clamped(cut.text.len());
         let at = clamped(carried.messages.len());
         carried.findings.push(cut_finding(index, &cut.reason));
-        carried.sections.push(Section {
+        carried.sections.push(SectionReport {
             id: message_id(index),
             place: Some((at, 0..end)),
-            original: measure(&spoken.content),
+            original: measure(&message.content),
             included,
             ..report(Outcome::Truncated, cut.reason)
         });
         Cow::Owned(cut.text)
     } else {
-        let written = written(spec, scope, spoken, index, &mut carried.findings);
-        written.map_or(Cow::Borrowed(&*spoken.content), Cow::Owned)
+        let written = written(spec, scope, message, index, &mut carried.findings);
+        written.map_or(Cow::Borrowed(&*message.content), Cow::Owned)
     };
     carried.messages.push(Message {
-        role: spoken.role,
+        role: message.role,
         name: "",
         ephemeral: false,
-        digest: digest::message(spoken.role, "", &[digest::chunk("", &content)]),
-        front: Cow::default(),
+        digest: digest::message(message.role, "", &[digest::chunk("", &content)]),
+        cache_prefix: Cow::default(),
         memo: None,
         size: measure(&content),
         stability: Stability::Volatile,
-        spoken: Some(Carried {
+        origin: Some(ConversationOrigin {
             index: clamped(index),
-            original: spoken,
+            message,
             unchanged: matches!(content, Cow::Borrowed(_)),
         }),
         content,
@@ -67,20 +67,20 @@ pub(super) fn carry<'a>(
 fn written(
     spec: &ConversationSpec,
     scope: &TurnScope<'_>,
-    spoken: &Spoken,
+    message: &ConversationMessage,
     index: usize,
     findings: &mut Vec<Finding>,
 ) -> Option<String> {
     let template = spec.template.as_ref()?;
-    if !matches!(spoken.role, Role::User | Role::Assistant) || spoken.content.is_empty() {
+    if !matches!(message.role, Role::User | Role::Assistant) || message.content.is_empty() {
         return None;
     }
     let field = format!("turn.conversation.messages[{index}].name");
-    let name = one_line(&spoken.name, scope.snapshot.settings.max_value_chars, &field, findings);
-    let speaker = if name.is_empty() { spoken.role.as_str() } else { &name };
-    let time = spoken.time.map(|time| scope.local(time)).unwrap_or_default();
+    let name = one_line(&message.name, scope.snapshot.settings.max_value_chars, &field, findings);
+    let speaker = if name.is_empty() { message.role.as_str() } else { &name };
+    let time = message.time.map(|time| scope.local(time)).unwrap_or_default();
     let own =
-        [("content", Local::Text(&spoken.content)), ("speaker", Local::Text(speaker)), ("time", Local::Text(&time))];
+        [("content", Local::Text(&message.content)), ("speaker", Local::Text(speaker)), ("time", Local::Text(&time))];
     let names = Locals { own: &own, outer: scope };
     match scope.profile.templates.render(template, &names) {
         Ok(text) => Some(text),

@@ -10,7 +10,7 @@ mod trim;
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use super::{Message, Outcome, Section, Size, budget::amount, scope::TurnScope};
+use super::{Message, Outcome, SectionReport, Size, budget::amount, scope::TurnScope};
 use crate::{
     finding::{Code, Finding, Place},
     profile::{ConversationSpec, Stability},
@@ -19,20 +19,20 @@ use crate::{
 
 /// The messages that are carried, and what became of the rest.
 #[derive(Debug, Default)]
-pub struct Conversed<'a> {
+pub struct ConversationWindow<'a> {
     /// In order.
     pub messages: Vec<Message<'a>>,
     /// One for the window, and one for each message that was cut; places count from the first carried message.
-    pub sections: Vec<Section<'static>>,
+    pub sections: Vec<SectionReport<'static>>,
     /// What there is to tell.
     pub findings: Vec<Finding>,
     /// Set where the profile trims and messages of the history are left out.
-    pub trimmed: Option<Trimmed>,
+    pub trimmed: Option<TrimmedHistory>,
 }
 
 /// What a profile that trims leaves out at the front of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Trimmed {
+pub struct TrimmedHistory {
     /// How many messages of the whole history come before the first that is carried.
     pub messages: u64,
     /// How many tokens their summaries may take.
@@ -40,19 +40,19 @@ pub struct Trimmed {
 }
 
 /// What is told where the profile has no place for a conversation.
-pub fn not_carried() -> Conversed<'static> {
+pub fn not_carried() -> ConversationWindow<'static> {
     without("The profile has no place for a conversation: the caller adds it.")
 }
 
-fn without(reason: &'static str) -> Conversed<'static> {
-    Conversed { sections: vec![report(Outcome::Omitted, reason)], ..Conversed::default() }
+fn without(reason: &'static str) -> ConversationWindow<'static> {
+    ConversationWindow { sections: vec![report(Outcome::Omitted, reason)], ..ConversationWindow::default() }
 }
 
 /// Carries the turn's conversation.
-pub fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> Conversed<'a> {
+pub fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> ConversationWindow<'a> {
     let turn = scope.turn;
     let all = &turn.conversation.messages;
-    let mut carried = Conversed::default();
+    let mut carried = ConversationWindow::default();
     if let Some(when) = &spec.when
         && scope.profile.templates.holds(when, scope) != Ok(true)
     {
@@ -86,7 +86,7 @@ pub fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> Conversed<'a
         kept.drain(..left_out.trimmed);
         let before = kept.first().map_or(0, |&index| position(scope, index));
         carried.trimmed = (before > 0 && budget.summaries > 0)
-            .then_some(Trimmed { messages: before, summary_budget: budget.summaries });
+            .then_some(TrimmedHistory { messages: before, summary_budget: budget.summaries });
     }
     if spec.paired_tools {
         let before = kept.len();
@@ -120,8 +120,8 @@ fn cut_finding(index: usize, reason: &str) -> Finding {
     Finding::new(Code::ConversationTruncated, place, reason.trim_end_matches('.').to_owned())
 }
 
-fn report(outcome: Outcome, reason: impl Into<Cow<'static, str>>) -> Section<'static> {
-    Section {
+fn report(outcome: Outcome, reason: impl Into<Cow<'static, str>>) -> SectionReport<'static> {
+    SectionReport {
         id: Cow::Borrowed("conversation"),
         outcome,
         reason: reason.into(),
@@ -143,7 +143,7 @@ struct LeftOut {
     unpaired: usize,
 }
 
-fn summary(all: usize, kept: usize, left_out: &LeftOut) -> Section<'static> {
+fn summary(all: usize, kept: usize, left_out: &LeftOut) -> SectionReport<'static> {
     let LeftOut { duplicates, trimmed, budget, unpaired } = *left_out;
     if kept == all {
         return report(Outcome::Included, "");

@@ -11,9 +11,9 @@ use super::*;
 use crate::{
     id::Id,
     profile::ProfileSet,
-    prompt::{Carried, Prepared, Prompt, assemble},
+    prompt::{ConversationOrigin, Prepared, Prompt, assemble},
     settings::Settings,
-    turn::{Conversation, Role, Segment, Spoken, ToolCall, Turn},
+    turn::{Conversation, ConversationMessage, Role, Segment, ToolCall, Turn},
     workspace::{Load, MemoryTree, load},
 };
 
@@ -44,13 +44,16 @@ fn prompt<'a>(snapshot: &'a Prepared, profile: &str, turn: &'a Turn) -> Prompt<'
 fn ten_thousand_messages_and_a_thousand_segments_are_no_matter() {
     let snapshot = &*SNAPSHOT;
     let message = |n: usize| match n % 4 {
-        0 => Spoken::new(Role::User, &"ask ".repeat(20)),
+        0 => ConversationMessage::new(Role::User, &"ask ".repeat(20)),
         1 => {
             let call = ToolCall { id: "c".into(), name: "t".into(), arguments_json: "{}".into() };
-            Spoken { tool_calls: vec![call], ..Spoken::new(Role::Assistant, "") }
+            ConversationMessage { tool_calls: vec![call], ..ConversationMessage::new(Role::Assistant, "") }
         }
-        2 => Spoken { tool_call_id: "c".into(), ..Spoken::new(Role::Tool, &"out ".repeat(100)) },
-        _ => Spoken { id: n.to_string(), ..Spoken::new(Role::Assistant, "done") },
+        2 => ConversationMessage {
+            tool_call_id: "c".into(),
+            ..ConversationMessage::new(Role::Tool, &"out ".repeat(100))
+        },
+        _ => ConversationMessage { id: n.to_string(), ..ConversationMessage::new(Role::Assistant, "done") },
     };
     let segment = |n: u64| Segment {
         id: n.to_string(),
@@ -75,7 +78,7 @@ fn ten_thousand_messages_and_a_thousand_segments_are_no_matter() {
         let begun = Instant::now();
         let prompt = prompt(snapshot, profile, &turn);
         assert!(begun.elapsed().as_secs() < 5, "{profile}: far beyond what n log n takes, on any machine");
-        let carried = prompt.messages.iter().filter(|message| message.spoken.is_some()).count();
+        let carried = prompt.messages.iter().filter(|message| message.origin.is_some()).count();
         let cut = prompt.sections.iter().filter(|section| section.id.starts_with("conversation/")).count();
         let shown = prompt.sections.iter().filter(|section| section.id.starts_with("conversation_summary/")).count();
         match profile {
@@ -94,8 +97,9 @@ fn ten_thousand_messages_and_a_thousand_segments_are_no_matter() {
 /// passages before them are not marked.
 #[test]
 fn a_provider_is_asked_to_keep_what_stays() {
-    let speak =
-        |n: usize| Spoken::new(if n.is_multiple_of(2) { Role::User } else { Role::Assistant }, &format!("m{n}"));
+    let speak = |n: usize| {
+        ConversationMessage::new(if n.is_multiple_of(2) { Role::User } else { Role::Assistant }, &format!("m{n}"))
+    };
     for (count, marked) in [(3, &[][..]), (7, &["m0", "m6"]), (30, &["m20", "m28"])] {
         let conversation = Conversation { messages: (0..count).map(speak).collect(), ..Conversation::default() };
         let turn = turn(conversation, &serde_json::json!({"recall": [{"text": "found"}]}));
@@ -110,14 +114,19 @@ fn a_provider_is_asked_to_keep_what_stays() {
     }
 }
 
-fn any_spoken() -> impl Strategy<Value = Spoken> {
+fn any_message() -> impl Strategy<Value = ConversationMessage> {
     let role = prop::sample::select(vec![Role::System, Role::User, Role::Assistant, Role::Tool]);
     let id = || prop::sample::select(vec!["", "", "a", "b"]);
     (role, "\\PC{0,30}", id(), id(), prop::collection::vec(id(), 0..3)).prop_map(
         |(role, content, id, result_of, calls)| {
             let call = |id: &&str| ToolCall { id: (*id).into(), name: "t".into(), arguments_json: "{}".into() };
             let tool_calls = if role == Role::Assistant { calls.iter().map(call).collect() } else { Vec::new() };
-            Spoken { id: id.into(), tool_call_id: result_of.into(), tool_calls, ..Spoken::new(role, &content) }
+            ConversationMessage {
+                id: id.into(),
+                tool_call_id: result_of.into(),
+                tool_calls,
+                ..ConversationMessage::new(role, &content)
+            }
         },
     )
 }
@@ -141,7 +150,7 @@ fn any_segment() -> impl Strategy<Value = Segment> {
 proptest! {
     #[test]
     fn any_conversation_is_carried_or_told(
-        messages in prop::collection::vec(any_spoken(), 0..30),
+        messages in prop::collection::vec(any_message(), 0..30),
         segments in prop::collection::vec(any_segment(), 0..8),
         first_index in prop_oneof![0_u64..40, Just(u64::MAX)],
         max in prop_oneof![0_i64..400, Just(-1), Just(i64::MAX)],
@@ -159,14 +168,14 @@ proptest! {
             let prompt = prompt(snapshot, profile, &turn);
             prop_assert_eq!(prompt.digest, self::prompt(snapshot, profile, &turn).digest);
             let all = &turn.conversation.messages;
-            let carried: Vec<_> = prompt.messages.iter().filter_map(|m| Some((m, m.spoken?))).collect();
+            let carried: Vec<_> = prompt.messages.iter().filter_map(|m| Some((m, m.origin?))).collect();
             let indices: HashSet<u32> = carried.iter().map(|(_, c)| c.index).collect();
             prop_assert_eq!(indices.len(), carried.len(), "none stands twice");
             for (message, from) in &carried {
-                prop_assert_eq!(from.original, &all[from.index as usize]);
+                prop_assert_eq!(from.message, &all[from.index as usize]);
                 let id = format!("conversation/{}", from.index);
                 let cut = prompt.sections.iter().any(|section| section.id == id && section.outcome == Outcome::Truncated);
-                let whole = message.content.ends_with(&from.original.content);
+                let whole = message.content.ends_with(&from.message.content);
                 prop_assert!(whole != cut, "{} {:?}", id, message.content);
             }
             if profile == "kern" && !all.is_empty() {
@@ -174,15 +183,15 @@ proptest! {
                 prop_assert!(carried.windows(2).all(|pair| pair[0].1.index + 1 == pair[1].1.index));
             }
             if profile == "five-layer" {
-                let is_answered = |(at, (message, from)): (usize, &(&Message<'_>, Carried<'_>))| {
-                    let calls = &from.original.tool_calls;
+                let is_answered = |(at, (message, from)): (usize, &(&Message<'_>, ConversationOrigin<'_>))| {
+                    let calls = &from.message.tool_calls;
                     let answers = carried.iter().skip(at + 1).take(calls.len());
-                    let answers: Vec<_> = answers.map(|(_, from)| &from.original.tool_call_id).collect();
+                    let answers: Vec<_> = answers.map(|(_, from)| &from.message.tool_call_id).collect();
                     message.role == Role::Tool || answers == calls.iter().map(|call| &call.id).collect::<Vec<_>>()
                 };
                 prop_assert!(carried.iter().enumerate().all(is_answered), "every call has its results after it");
                 let results = carried.iter().filter(|(message, _)| message.role == Role::Tool).count();
-                prop_assert_eq!(results, carried.iter().map(|(_, from)| from.original.tool_calls.len()).sum::<usize>());
+                prop_assert_eq!(results, carried.iter().map(|(_, from)| from.message.tool_calls.len()).sum::<usize>());
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     text::{measure::utf16, thousands},
-    turn::{Role, Spoken},
+    turn::{ConversationMessage, Role},
 };
 
 /// The head of a tool result, and the note that says so.
@@ -17,8 +17,8 @@ pub struct Shortened {
 }
 
 /// The head of a message that is a tool's result and too long; `None`: it is carried whole.
-pub fn shortened(spoken: &Spoken, limit: u64) -> Option<Shortened> {
-    if spoken.role == Role::Tool { shorten(&spoken.content, limit) } else { None }
+pub fn shortened(message: &ConversationMessage, limit: u64) -> Option<Shortened> {
+    if message.role == Role::Tool { shorten(&message.content, limit) } else { None }
 }
 
 /// The first `limit` UTF-16 units of a longer text, with a note; `None`: the text fits, or `limit` is 0, which is none.

@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::turn::{Role, Spoken};
+use crate::turn::{ConversationMessage, Role};
 
 /// The messages at `kept`, without orphans: a call whose results are not all there goes with those that are, a result
 /// without its call goes, and results stand directly after their call. A result belongs to the newest call of its id
 /// before it: some providers count calls anew in every message.
-pub fn paired(all: &[Spoken], kept: &[usize]) -> Vec<usize> {
+pub fn paired(all: &[ConversationMessage], kept: &[usize]) -> Vec<usize> {
     // By call id, where it was made last: the message, and which of its calls still wait.
     let mut open: HashMap<&str, (usize, VecDeque<usize>)> = HashMap::new();
     let mut answers: HashMap<usize, Vec<Option<usize>>> = HashMap::new();
@@ -46,26 +46,26 @@ mod tests {
     use super::*;
     use crate::turn::ToolCall;
 
-    fn spoken(role: Role, result_of: &str, calls: &[&str]) -> Spoken {
+    fn message(role: Role, result_of: &str, calls: &[&str]) -> ConversationMessage {
         let call = |id: &&str| ToolCall { id: (*id).into(), name: "t".into(), arguments_json: "{}".into() };
         let tool_calls = calls.iter().map(call).collect();
-        Spoken { tool_call_id: result_of.into(), tool_calls, ..Spoken::new(role, "x") }
+        ConversationMessage { tool_call_id: result_of.into(), tool_calls, ..ConversationMessage::new(role, "x") }
     }
 
     #[test]
     fn orphans_go_and_results_follow_their_call() {
         use Role::{Assistant, Tool, User};
         let all = [
-            spoken(Tool, "lost", &[]),
-            spoken(User, "", &[]),
-            spoken(Assistant, "", &["a", "b"]),
-            spoken(Tool, "b", &[]),
-            spoken(User, "", &[]),
-            spoken(Tool, "a", &[]),
-            spoken(Assistant, "", &["never"]),
-            spoken(Assistant, "", &["c"]),
-            spoken(Tool, "c", &[]),
-            spoken(Tool, "c", &[]),
+            message(Tool, "lost", &[]),
+            message(User, "", &[]),
+            message(Assistant, "", &["a", "b"]),
+            message(Tool, "b", &[]),
+            message(User, "", &[]),
+            message(Tool, "a", &[]),
+            message(Assistant, "", &["never"]),
+            message(Assistant, "", &["c"]),
+            message(Tool, "c", &[]),
+            message(Tool, "c", &[]),
         ];
         let kept: Vec<usize> = (0..all.len()).collect();
         assert_eq!(paired(&all, &kept), [1, 2, 5, 3, 4, 7, 8]);
@@ -74,16 +74,16 @@ mod tests {
     fn ids_may_be_used_again_and_results_of_none_are_orphans() {
         use Role::{Assistant, Tool, User};
         let all = [
-            spoken(Assistant, "", &["0"]),
-            spoken(Tool, "0", &[]),
-            spoken(User, "", &[]),
-            spoken(Assistant, "", &["0"]),
-            spoken(Assistant, "", &["0", "0"]),
-            spoken(Tool, "0", &[]),
-            spoken(Tool, "", &[]),
-            spoken(Tool, "0", &[]),
-            spoken(Tool, "0", &[]),
-            spoken(Assistant, "", &["later"]),
+            message(Assistant, "", &["0"]),
+            message(Tool, "0", &[]),
+            message(User, "", &[]),
+            message(Assistant, "", &["0"]),
+            message(Assistant, "", &["0", "0"]),
+            message(Tool, "0", &[]),
+            message(Tool, "", &[]),
+            message(Tool, "0", &[]),
+            message(Tool, "0", &[]),
+            message(Assistant, "", &["later"]),
         ];
         let kept: Vec<usize> = (0..all.len()).collect();
         assert_eq!(paired(&all, &kept), [0, 1, 2, 4, 5, 7]);

@@ -10,7 +10,7 @@ use crate::{
         budget::{amount, share},
         scope::TurnScope,
     },
-    turn::{Role, Spoken},
+    turn::{ConversationMessage, Role},
 };
 
 /// A cut without a segment's end to aim at is aimed at a multiple of this.
@@ -22,7 +22,7 @@ const LEFT: u64 = 4;
 pub(super) fn trim_front(scope: &TurnScope<'_>, kept: &[usize], result_limit: u64, budget: u64) -> usize {
     let conversation = &scope.turn.conversation;
     let of = |index: &usize| &conversation.messages[*index];
-    let size = |message: &Spoken| match tool_results::shortened(message, result_limit) {
+    let size = |message: &ConversationMessage| match tool_results::shortened(message, result_limit) {
         Some(cut) => estimate::message(message, &cut.text),
         None => estimate::message(message, &message.content),
     };

@@ -2,7 +2,7 @@
 
 use minijinja::Value;
 
-use super::{Rendered, failed, included, omitted};
+use super::{RenderedSection, failed, included, omitted};
 use crate::{
     profile::{Body, SectionSpec, Template},
     prompt::{
@@ -25,7 +25,7 @@ pub fn check(scope: &TurnScope<'_>) -> Result<(), TurnError> {
 }
 
 /// Renders the template over the active skill; without one there is nothing.
-pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<'a>) -> Rendered<'a> {
+pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<'a>) -> RenderedSection<'a> {
     let Ok(Some(skill)) = find(scope) else { return omitted(spec) };
     // A reader of UTF-16, such as the JVM, sorts characters beyond U+FFFF before those at the end of the first plane.
     let mut files: Vec<&str> = skill.files.iter().map(|file| &*file.path).collect();
@@ -42,7 +42,7 @@ pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<
         Err(error) => return failed(spec, scope, &error),
     };
     let source = Source { path: format!("{}/{SKILL_FILE}", skill.folder).into(), sha256: skill.sha256.clone() };
-    rendered.pieces = rendered.pieces.into_iter().map(|piece| piece.made_from(source.clone())).collect();
+    rendered.blocks = rendered.blocks.into_iter().map(|block| block.made_from(source.clone())).collect();
     rendered.findings.extend(skill.findings.iter().cloned());
     rendered
 }

@@ -1,15 +1,15 @@
 //! The workspace's context files under fair limits: five-layer's third layer.
 
 use super::{
-    Rendered, failed,
+    RenderedSection, failed,
     text::{absent, cut_reason, dropped, extent, head_size, original, source, truncated},
 };
 use crate::{
     finding::Finding,
     profile::{SectionSpec, Template},
     prompt::{
+        block::TextBlock,
         locals::{Local, Locals},
-        piece::Piece,
         scope::TurnScope,
     },
     text::{
@@ -28,7 +28,7 @@ pub fn render<'a>(
     entry: &Template,
     files: &[(String, String)],
     scope: &TurnScope<'a>,
-) -> Rendered<'a> {
+) -> RenderedSection<'a> {
     let snapshot = scope.snapshot;
     let extra = snapshot.manifest.context.files.iter().map(|file| (&*file.path, &*file.purpose));
     let all: Vec<(&str, &str)> = files.iter().map(|(path, purpose)| (&**path, &**purpose)).chain(extra).collect();
@@ -40,32 +40,32 @@ pub fn render<'a>(
     let limits = &snapshot.manifest.context;
     let shares = fair_shares(&needs, limits.max_chars_per_file, limits.max_chars_total);
 
-    let mut rendered = Rendered::default();
+    let mut rendered = RenderedSection::default();
     for (((path, purpose), document), share) in all.iter().zip(&documents).zip(shares) {
-        let piece = match document {
+        let block = match document {
             Some(document) => match file(spec, document, purpose, share, entry, scope, &mut rendered.findings) {
-                Ok(piece) => piece,
+                Ok(block) => block,
                 Err(error) => return failed(spec, scope, &error),
             },
             None if !kept(path) => {
-                Piece::omitted(id(spec, path), spec.stability, "The turn keeps other context files only.")
+                TextBlock::omitted(id(spec, path), spec.stability, "The turn keeps other context files only.")
             }
             None if snapshot.documents.contains_key(*path) => {
-                Piece::omitted(id(spec, path), spec.stability, format!("{path} has only white space."))
+                TextBlock::omitted(id(spec, path), spec.stability, format!("{path} has only white space."))
             }
             None => absent(id(spec, path), spec.stability, snapshot, path),
         };
-        rendered.pieces.push(piece);
+        rendered.blocks.push(block);
     }
-    let head = if rendered.pieces.iter().all(|piece| piece.text().is_empty()) {
-        Piece::omitted(&*spec.id, spec.stability, "No context file has text to show.")
+    let head = if rendered.blocks.iter().all(|block| block.text().is_empty()) {
+        TextBlock::omitted(&*spec.id, spec.stability, "No context file has text to show.")
     } else {
         match scope.profile.templates.render(heading, scope) {
-            Ok(text) => Piece::included(&*spec.id, spec.stability, text),
+            Ok(text) => TextBlock::included(&*spec.id, spec.stability, text),
             Err(error) => return failed(spec, scope, &error),
         }
     };
-    rendered.pieces.insert(0, head);
+    rendered.blocks.insert(0, head);
     rendered
 }
 
@@ -73,7 +73,7 @@ fn id(spec: &SectionSpec, path: &str) -> String {
     format!("{}/{path}", spec.id)
 }
 
-/// The piece of one file. The error is its template's.
+/// The block of one file. The error is its template's.
 fn file<'a>(
     spec: &'a SectionSpec,
     document: &Document,
@@ -82,7 +82,7 @@ fn file<'a>(
     entry: &Template,
     scope: &TurnScope<'a>,
     findings: &mut Vec<Finding>,
-) -> Result<Piece<'a>, String> {
+) -> Result<TextBlock<'a>, String> {
     let id = id(spec, &document.path);
     let held = cut(&document.text, share, &document.path, extent(document));
     let contents = match &held {
@@ -91,19 +91,19 @@ fn file<'a>(
         Cut::Dropped => {
             findings.push(dropped(document));
             let reason = format!("Not even the marker of a cut fits into its {share} characters.");
-            return Ok(Piece::dropped(id, spec.stability, reason, original(document)).made_from(source(document)));
+            return Ok(TextBlock::dropped(id, spec.stability, reason, original(document)).made_from(source(document)));
         }
     };
     let path = inline(&document.path, usize::MAX).text;
     let own = [("path", Local::Text(&path)), ("purpose", Local::Text(purpose)), ("text", Local::Text(contents))];
     let text = scope.profile.templates.render(entry, &Locals { own: &own, outer: scope })?;
-    let mut piece = Piece::included(id, spec.stability, text).made_from(source(document));
-    piece.report.original = original(document);
-    piece.report.included = piece.report.original;
+    let mut block = TextBlock::included(id, spec.stability, text).made_from(source(document));
+    block.report.original = original(document);
+    block.report.included = block.report.original;
     if let Cut::Head { shown, .. } = &held {
-        piece = piece.truncated(cut_reason(document, *shown), original(document), head_size(document, *shown));
+        block = block.truncated(cut_reason(document, *shown), original(document), head_size(document, *shown));
         findings.push(truncated(document, *shown));
     }
     findings.extend(document.findings.iter().cloned());
-    Ok(piece)
+    Ok(block)
 }

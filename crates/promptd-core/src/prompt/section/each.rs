@@ -2,15 +2,15 @@
 
 use minijinja::{Value, value::ValueKind};
 
-use super::{Rendered, failed, omitted};
+use super::{RenderedSection, failed, omitted};
 use crate::{
     finding::{Code, Finding, Place},
     profile::{Each, Scope, SectionSpec},
     prompt::{
         answer::measure,
+        block::TextBlock,
         budget::Budgets,
         locals::{Local, Locals},
-        piece::Piece,
         scope::TurnScope,
     },
     text::thousands,
@@ -20,7 +20,12 @@ use crate::{
 /// Renders header, entries and footer. A list that its filters made shorter is a window: no loss, but told. Under a
 /// budget only whole entries are taken, in order: the first that does not fit ends the section, and the budget for every
 /// section after it unless the profile says otherwise.
-pub fn render<'a>(spec: &'a SectionSpec, each: &Each, scope: &TurnScope<'a>, budgets: &mut Budgets) -> Rendered<'a> {
+pub fn render<'a>(
+    spec: &'a SectionSpec,
+    each: &Each,
+    scope: &TurnScope<'a>,
+    budgets: &mut Budgets,
+) -> RenderedSection<'a> {
     match entries(each, scope) {
         Ok(entries) if entries.is_empty() => omitted(spec),
         Ok(entries) => fill(spec, each, scope, &entries, budgets).unwrap_or_else(|error| failed(spec, scope, &error)),
@@ -34,19 +39,19 @@ fn fill<'a>(
     scope: &TurnScope<'a>,
     entries: &[String],
     budgets: &mut Budgets,
-) -> Result<Rendered<'a>, String> {
+) -> Result<RenderedSection<'a>, String> {
     let templates = &scope.profile.templates;
     let (header, footer) =
         (templates.render_any(each.header.as_ref(), scope)?, templates.render_any(each.footer.as_ref(), scope)?);
     let whole = || join(&header, entries, &each.between, &footer);
     let Some(budget) = each.budget else {
-        let mut piece = Piece::included(&*spec.id, spec.stability, whole());
+        let mut block = TextBlock::included(&*spec.id, spec.stability, whole());
         // A bare name is the list itself: nothing can be missing, and a list's value can be dear to make.
         let all = if each.list.as_name().is_some() { None } else { scope.value(&each.of).len() };
         if let Some(all) = all.filter(|all| *all > entries.len()) {
-            piece.report.reason = format!("{} of {all} entries are shown.", entries.len()).into();
+            block.report.reason = format!("{} of {all} entries are shown.", entries.len()).into();
         }
-        return Ok(piece.into());
+        return Ok(block.into());
     };
 
     let rest = budgets.rest(budget);
@@ -56,12 +61,12 @@ fn fill<'a>(
         let cost = budgets.cost(budget, &text);
         if cost <= rest {
             budgets.take(budget, cost);
-            return Ok(Piece::included(&*spec.id, spec.stability, text).into());
+            return Ok(TextBlock::included(&*spec.id, spec.stability, text).into());
         }
         let reason =
             format!("It takes {cost} of the {rest} left in the budget `{name}`, and stands whole or not at all.");
-        let piece = Piece::dropped(&*spec.id, spec.stability, reason.clone(), measure(&text));
-        return Ok(Rendered { pieces: vec![piece], findings: vec![exceeded(spec, each, scope, &reason)] });
+        let block = TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), measure(&text));
+        return Ok(RenderedSection { blocks: vec![block], findings: vec![exceeded(spec, each, scope, &reason)] });
     }
     let mut cost = budgets.cost(budget, &header) + budgets.cost(budget, &footer);
     let between = budgets.cost(budget, &each.between);
@@ -76,19 +81,19 @@ fn fill<'a>(
     }
     if fit == entries.len() {
         budgets.take(budget, cost);
-        return Ok(Piece::included(&*spec.id, spec.stability, whole()).into());
+        return Ok(TextBlock::included(&*spec.id, spec.stability, whole()).into());
     }
     budgets.overflow(budget, if fit == 0 { 0 } else { cost });
     let reason = format!("{fit} of {} entries fit into the budget `{name}`.", thousands(entries.len() as u64));
     let original = measure(&whole());
-    let piece = if fit == 0 {
-        Piece::dropped(&*spec.id, spec.stability, reason.clone(), original)
+    let block = if fit == 0 {
+        TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), original)
     } else {
         let text = join(&header, &entries[..fit], &each.between, &footer);
         let included = measure(&text);
-        Piece::included(&*spec.id, spec.stability, text).truncated(reason.clone(), original, included)
+        TextBlock::included(&*spec.id, spec.stability, text).truncated(reason.clone(), original, included)
     };
-    Ok(Rendered { pieces: vec![piece], findings: vec![exceeded(spec, each, scope, &reason)] })
+    Ok(RenderedSection { blocks: vec![block], findings: vec![exceeded(spec, each, scope, &reason)] })
 }
 
 fn exceeded(spec: &SectionSpec, each: &Each, scope: &TurnScope<'_>, reason: &str) -> Finding {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Rendered, included};
+use super::{RenderedSection, included};
 use crate::{
     finding::{Finding, member},
     profile::{Fact, Scope, SectionSpec},
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Renders the facts that are known. Every value stays on its line.
-pub fn render<'a>(spec: &'a SectionSpec, header: &str, facts: &[Fact], scope: &TurnScope<'a>) -> Rendered<'a> {
+pub fn render<'a>(spec: &'a SectionSpec, header: &str, facts: &[Fact], scope: &TurnScope<'a>) -> RenderedSection<'a> {
     let mut text = String::with_capacity(1024);
     let mut findings = Vec::new();
     text.push_str(header);

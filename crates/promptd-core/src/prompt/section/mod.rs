@@ -13,8 +13,8 @@ pub use active_skill::check as check_active_skill;
 use std::borrow::Cow;
 
 use super::{
+    block::{RenderedSection, TextBlock},
     budget::Budgets,
-    piece::{Piece, Rendered},
     scope::TurnScope,
 };
 use crate::{
@@ -23,9 +23,9 @@ use crate::{
 };
 
 /// Renders a section of the profile for a turn.
-pub fn render<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, budgets: &mut Budgets) -> Rendered<'a> {
+pub fn render<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, budgets: &mut Budgets) -> RenderedSection<'a> {
     if !spec.stages.is_empty() && !spec.stages.contains(&scope.turn.stage) {
-        return Piece::omitted(&*spec.id, spec.stability, "It is left out of this stage of the turn.").into();
+        return TextBlock::omitted(&*spec.id, spec.stability, "It is left out of this stage of the turn.").into();
     }
     if spec.file.is_some() {
         return text::from_file(spec, scope);
@@ -45,7 +45,7 @@ pub fn render<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, budgets: &mut Bu
 }
 
 /// What a section gives whose condition does not hold; `None`: it holds.
-fn gate<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, names: &dyn Scope) -> Option<Rendered<'a>> {
+fn gate<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, names: &dyn Scope) -> Option<RenderedSection<'a>> {
     let when = spec.when.as_ref()?;
     match scope.profile.templates.holds(when, names) {
         Ok(true) => None,
@@ -55,24 +55,27 @@ fn gate<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, names: &dyn Scope) -> 
 }
 
 /// A section that has nothing to say.
-fn omitted(spec: &SectionSpec) -> Rendered<'_> {
+fn omitted(spec: &SectionSpec) -> RenderedSection<'_> {
     let reason: Cow<'_, str> = if spec.omitted.is_empty() {
         format!("Its condition `{}` does not hold.", if spec.gate.is_empty() { "has text" } else { &spec.gate }).into()
     } else {
         Cow::Borrowed(&spec.omitted)
     };
-    Piece::omitted(&*spec.id, spec.stability, reason).into()
+    TextBlock::omitted(&*spec.id, spec.stability, reason).into()
 }
 
 /// A section whose template failed on this turn's values.
-fn failed<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, error: &str) -> Rendered<'a> {
+fn failed<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, error: &str) -> RenderedSection<'a> {
     let message = format!("the section `{}` of the profile `{}` failed: {error}", spec.id, scope.profile.name);
     let reason = "Its template failed; a finding says how.";
-    let piece = Piece::dropped(&*spec.id, spec.stability, reason, super::Size::default());
-    Rendered { pieces: vec![piece], findings: vec![Finding::new(Code::TemplateFailed, Place::Unplaced, message)] }
+    let block = TextBlock::dropped(&*spec.id, spec.stability, reason, super::Size::default());
+    RenderedSection {
+        blocks: vec![block],
+        findings: vec![Finding::new(Code::TemplateFailed, Place::Unplaced, message)],
+    }
 }
 
-/// A section of one piece with that text; omitted where it is blank.
-fn included(spec: &SectionSpec, text: String) -> Rendered<'_> {
-    if text.trim().is_empty() { omitted(spec) } else { Piece::included(&*spec.id, spec.stability, text).into() }
+/// A section of one block with that text; omitted where it is blank.
+fn included(spec: &SectionSpec, text: String) -> RenderedSection<'_> {
+    if text.trim().is_empty() { omitted(spec) } else { TextBlock::included(&*spec.id, spec.stability, text).into() }
 }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::{Rendered, failed, gate, included, omitted};
+use super::{RenderedSection, failed, gate, included, omitted};
 use crate::{
     finding::{Code, Finding, Place},
     profile::{SectionSpec, Template},
     prompt::{
         answer::measure,
+        block::TextBlock,
         locals::{Local, Locals},
-        piece::Piece,
         scope::TurnScope,
     },
     settings::SkillLimits,
@@ -21,7 +21,7 @@ use crate::{
 pub const MIN_DESCRIPTION_CHARS: usize = 40;
 
 /// Renders the template over the block of the skills that this turn may see.
-pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<'a>) -> Rendered<'a> {
+pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<'a>) -> RenderedSection<'a> {
     let skills: Vec<&Skill> = scope.skills().collect();
     if skills.is_empty() {
         return omitted(spec);
@@ -30,64 +30,64 @@ pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<
         return left_out;
     }
     let limits = &scope.snapshot.settings.skills;
-    let block = Block::fit(&skills, limits);
-    if block.shown == 0 {
+    let list = SkillList::fit(&skills, limits);
+    if list.shown == 0 {
         return none_fit(spec, &skills);
     }
-    let text = block.write(&skills);
+    let text = list.write(&skills);
     let own = [("available_skills", Local::Text(&text))];
     let mut rendered = match scope.profile.templates.render(template, &Locals { own: &own, outer: scope }) {
         Ok(text) => included(spec, text),
         Err(error) => return failed(spec, scope, &error),
     };
-    if let Some(loss) = block.loss(&skills) {
-        let whole = Block { shown: skills.len(), description: usize::MAX }.write(&skills);
-        if let Some(piece) = rendered.pieces.pop() {
-            let mut original = piece.report.original;
-            let (block, whole) = (measure(&text), measure(&whole));
-            original.bytes = original.bytes - block.bytes + whole.bytes;
-            original.chars = original.chars - block.chars + whole.chars;
-            let included = piece.report.included;
-            rendered.pieces.push(piece.truncated(format!("{loss}."), original, included));
+    if let Some(loss) = list.loss(&skills) {
+        let whole = SkillList { shown: skills.len(), description: usize::MAX }.write(&skills);
+        if let Some(block) = rendered.blocks.pop() {
+            let mut original = block.report.original;
+            let (fitted, whole) = (measure(&text), measure(&whole));
+            original.bytes = original.bytes - fitted.bytes + whole.bytes;
+            original.chars = original.chars - fitted.chars + whole.chars;
+            let included = block.report.included;
+            rendered.blocks.push(block.truncated(format!("{loss}."), original, included));
         }
         rendered.findings.push(Finding::new(Code::SkillsTruncated, Place::Unplaced, loss));
     }
-    rendered.findings.extend(skills[..block.shown].iter().flat_map(|skill| skill.findings.iter().cloned()));
+    rendered.findings.extend(skills[..list.shown].iter().flat_map(|skill| skill.findings.iter().cloned()));
     rendered
 }
 
 /// The limits leave no room for one skill: rules for choosing from an empty list would only mislead.
-fn none_fit<'a>(spec: &'a SectionSpec, skills: &[&Skill]) -> Rendered<'a> {
-    let whole = measure(&Block { shown: skills.len(), description: usize::MAX }.write(skills));
+fn none_fit<'a>(spec: &'a SectionSpec, skills: &[&Skill]) -> RenderedSection<'a> {
+    let whole = measure(&SkillList { shown: skills.len(), description: usize::MAX }.write(skills));
     let loss = format!("none of {} skills is listed: the limits leave no room for one", skills.len());
-    let piece = Piece::dropped(&*spec.id, spec.stability, format!("{loss}."), whole);
-    Rendered { pieces: vec![piece], findings: vec![Finding::new(Code::SkillsTruncated, Place::Unplaced, loss)] }
+    let block = TextBlock::dropped(&*spec.id, spec.stability, format!("{loss}."), whole);
+    RenderedSection { blocks: vec![block], findings: vec![Finding::new(Code::SkillsTruncated, Place::Unplaced, loss)] }
 }
 
-/// How much of the skills fits.
+/// How many skills are listed, and how long their descriptions may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Block {
+struct SkillList {
     /// How many, from the front.
     shown: usize,
     /// The most characters of a description.
     description: usize,
 }
 
-impl Block {
+impl SkillList {
     /// As many skills as are allowed; over the block's limit, descriptions are shortened evenly, and only then are
     /// skills left out from the end.
     fn fit(skills: &[&Skill], limits: &SkillLimits) -> Self {
-        let mut block = Self { shown: skills.len().min(limits.max_shown), description: limits.max_description_chars };
-        let fits = |block: Self| chars(&block.write(skills)) <= limits.max_block_chars;
-        if fits(block) {
-            return block;
+        let mut list = Self { shown: skills.len().min(limits.max_shown), description: limits.max_description_chars };
+        let fits = |list: Self| chars(&list.write(skills)) <= limits.max_block_chars;
+        if fits(list) {
+            return list;
         }
         let shortest = MIN_DESCRIPTION_CHARS.min(limits.max_description_chars);
-        block.description = largest(shortest, block.description, |description| fits(Self { description, ..block }));
-        if !fits(block) {
-            block.shown = largest(0, block.shown, |shown| fits(Self { shown, ..block }));
+        list.description = largest(shortest, list.description, |description| fits(Self { description, ..list }));
+        if !fits(list) {
+            list.shown = largest(0, list.shown, |shown| fits(Self { shown, ..list }));
         }
-        block
+        list
     }
 
     /// The block, with a line that says what is left out.

@@ -2,56 +2,56 @@
 
 use jiff::Timestamp;
 
-use super::{Rendered, failed, omitted};
+use super::{RenderedSection, failed, omitted};
 use crate::{
     profile::{SectionSpec, SummaryTree, Template},
     prompt::{
+        block::TextBlock,
         conversation::segments::{Selection, select},
         locals::{Local, Locals},
-        piece::Piece,
         scope::TurnScope,
     },
     turn::Segment,
 };
 
-/// Renders the header, one piece for each summary, and the footer with the last. Summaries that another one tells
+/// Renders the header, one block for each summary, and the footer with the last. Summaries that another one tells
 /// already are reported and not shown.
-pub fn render<'a>(spec: &'a SectionSpec, tree: &SummaryTree, scope: &TurnScope<'a>) -> Rendered<'a> {
+pub fn render<'a>(spec: &'a SectionSpec, tree: &SummaryTree, scope: &TurnScope<'a>) -> RenderedSection<'a> {
     let Some(trimmed) = &scope.trimmed else { return omitted(spec) };
     let selection = select(&scope.turn.conversation.segments, trimmed.messages, trimmed.summary_budget);
     if selection.shown.is_empty() {
         return omitted(spec);
     }
-    pieces(spec, tree, &selection, trimmed.messages, scope).unwrap_or_else(|error| failed(spec, scope, &error))
+    blocks(spec, tree, &selection, trimmed.messages, scope).unwrap_or_else(|error| failed(spec, scope, &error))
 }
 
-fn pieces<'a>(
+fn blocks<'a>(
     spec: &'a SectionSpec,
     tree: &SummaryTree,
     selection: &Selection<'_>,
     trimmed: u64,
     scope: &TurnScope<'a>,
-) -> Result<Rendered<'a>, String> {
+) -> Result<RenderedSection<'a>, String> {
     let templates = &scope.profile.templates;
-    let mut head = Piece::included(&*spec.id, spec.stability, templates.render_any(tree.header.as_ref(), scope)?);
+    let mut head = TextBlock::included(&*spec.id, spec.stability, templates.render_any(tree.header.as_ref(), scope)?);
     if selection.uncovered > 0 {
         let reason = format!("{} of the {trimmed} messages before are in none of the summaries.", selection.uncovered);
         head.report.reason = reason.into();
     }
     let mut separator = if head.text().is_empty() { None } else { Some(String::new()) };
-    let mut pieces = vec![head];
+    let mut blocks = vec![head];
     for segment in &selection.shown {
-        let piece = Piece::included(id(spec, segment), spec.stability, entry(&tree.entry, segment, scope)?);
-        pieces.push(piece.separated_by(separator.replace(tree.between.clone())));
+        let block = TextBlock::included(id(spec, segment), spec.stability, entry(&tree.entry, segment, scope)?);
+        blocks.push(block.separated_by(separator.replace(tree.between.clone())));
     }
-    if let Some(last) = pieces.last_mut() {
+    if let Some(last) = blocks.last_mut() {
         last.append(&templates.render_any(tree.footer.as_ref(), scope)?);
     }
     for segment in &selection.shadowed {
         let reason = "Its messages lie within those of another summary that has no place for it below.";
-        pieces.push(Piece::omitted(id(spec, segment), spec.stability, reason));
+        blocks.push(TextBlock::omitted(id(spec, segment), spec.stability, reason));
     }
-    Ok(Rendered { pieces, findings: Vec::new() })
+    Ok(RenderedSection { blocks, findings: Vec::new() })
 }
 
 fn id(spec: &SectionSpec, segment: &Segment) -> String {

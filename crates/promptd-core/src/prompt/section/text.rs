@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Rendered, failed, gate, included, omitted};
+use super::{RenderedSection, failed, gate, included, omitted};
 use crate::{
     finding::{Code, Finding, Place},
     profile::Stability,
@@ -10,8 +10,8 @@ use crate::{
     prompt::{
         Size, Source,
         answer::measure,
+        block::TextBlock,
         locals::{Local, Locals},
-        piece::Piece,
         scope::TurnScope,
     },
     text::cut::{Cut, Extent, cut},
@@ -24,7 +24,7 @@ pub fn render<'a>(
     template: &Template,
     scope: &TurnScope<'a>,
     names: &dyn Scope,
-) -> Rendered<'a> {
+) -> RenderedSection<'a> {
     match scope.profile.templates.render(template, names) {
         Ok(text) => included(spec, text),
         Err(error) => failed(spec, scope, &error),
@@ -32,7 +32,7 @@ pub fn render<'a>(
 }
 
 /// Renders a template over the section's file.
-pub fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> Rendered<'a> {
+pub fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> RenderedSection<'a> {
     let (Some(pattern), Body::Text(template)) = (&spec.file, &spec.body) else { return omitted(spec) };
     let document = match find(scope.snapshot, pattern) {
         Ok(document) => document,
@@ -55,17 +55,17 @@ pub fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> Rendered<'
     let source = source(document);
     if held == Cut::Dropped {
         let reason = format!("Not even the marker of a cut fits into {limit} characters.");
-        let piece = Piece::dropped(&*spec.id, spec.stability, reason, original(document)).made_from(source);
-        return Rendered { pieces: vec![piece], findings: vec![dropped(document)] };
+        let block = TextBlock::dropped(&*spec.id, spec.stability, reason, original(document)).made_from(source);
+        return RenderedSection { blocks: vec![block], findings: vec![dropped(document)] };
     }
     let mut rendered = render(spec, template, scope, &names);
-    if let (Some(piece), false) = (rendered.pieces.pop(), document.is_blank() && !spec.keep_empty) {
-        let mut piece = piece.made_from(source);
+    if let (Some(block), false) = (rendered.blocks.pop(), document.is_blank() && !spec.keep_empty) {
+        let mut block = block.made_from(source);
         if let Cut::Head { shown, .. } = &held {
-            piece = piece.truncated(cut_reason(document, *shown), original(document), head_size(document, *shown));
+            block = block.truncated(cut_reason(document, *shown), original(document), head_size(document, *shown));
             rendered.findings.push(truncated(document, *shown));
         }
-        rendered.pieces.push(piece);
+        rendered.blocks.push(block);
         rendered.findings.extend(document.findings.iter().cloned());
     } else {
         rendered = omitted(spec);
@@ -89,7 +89,7 @@ fn find<'s>(snapshot: &'s Snapshot, pattern: &FilePattern) -> Result<&'s Documen
 }
 
 /// A section whose file is not there: its fallback, else omitted; dropped where the file could not be read.
-fn missing<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, path: &str) -> Rendered<'a> {
+fn missing<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, path: &str) -> RenderedSection<'a> {
     let Some(fallback) = spec.fallback.as_ref().filter(|_| !scope.snapshot.unusable.contains_key(path)) else {
         return absent(&*spec.id, spec.stability, scope.snapshot, path).into();
     };
@@ -98,21 +98,21 @@ fn missing<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, path: &str) -> Rend
         return left_out;
     }
     let mut rendered = render(spec, fallback, scope, scope);
-    for piece in rendered.pieces.iter_mut().filter(|piece| !piece.text().is_empty()) {
-        piece.report.reason = format!("The workspace has no {path}; the profile's own text stands for it.").into();
+    for block in rendered.blocks.iter_mut().filter(|block| !block.text().is_empty()) {
+        block.report.reason = format!("The workspace has no {path}; the profile's own text stands for it.").into();
     }
     rendered
 }
 
-/// The piece for a file that gave no document.
-pub fn absent<'a>(id: impl Into<Cow<'a, str>>, stability: Stability, snapshot: &Snapshot, path: &str) -> Piece<'a> {
+/// The block for a file that gave no document.
+pub fn absent<'a>(id: impl Into<Cow<'a, str>>, stability: Stability, snapshot: &Snapshot, path: &str) -> TextBlock<'a> {
     match snapshot.unusable.get(path) {
         Some(finding) => {
             let source = Source { path: path.into(), sha256: "".into() };
             let reason = format!("{path}: {}.", finding.message);
-            Piece::dropped(id, stability, reason, Size::default()).made_from(source)
+            TextBlock::dropped(id, stability, reason, Size::default()).made_from(source)
         }
-        None => Piece::omitted(id, stability, format!("The workspace has no {path}.")),
+        None => TextBlock::omitted(id, stability, format!("The workspace has no {path}.")),
     }
 }
 

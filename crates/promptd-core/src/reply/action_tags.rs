@@ -1,8 +1,9 @@
 //! Action tags: `[TAG:{json}]` in running text.
 
 use super::{
-    Action, Reply, malformed,
-    object::{Found, read},
+    Action, Reply,
+    json_object::{Found, read},
+    malformed,
 };
 use crate::text::shorten;
 

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Action, Reply, heartbeat, malformed,
-    mend::mend,
-    object::{Found, read},
+    Action, Reply, heartbeat,
+    json_object::{Found, read},
+    lenient, malformed,
 };
 
 /// Reads the reply's first JSON object as its action. What stands around it, less thoughts and code fences, stays as
@@ -64,7 +64,7 @@ fn find_action(text: &str, start: usize) -> Result<Action, (usize, String)> {
             Found::Open(why) => (1, why.to_owned()),
         };
         if fault.is_none() {
-            if let Some((object, length)) = mend(&text[begin..])
+            if let Some((object, length)) = lenient::parse(&text[begin..])
                 && let Some((tag, payload)) = named(flatten(object))
             {
                 return Ok(Action { tag, payload, range: begin..begin + length });

@@ -1,35 +1,35 @@
-//! What a section gives: pieces of text with their reports.
+//! What a section gives: blocks of text with their reports.
 
 use std::borrow::Cow;
 
-use super::{Outcome, Section, Size, Source, answer::measure, digest};
+use super::{Outcome, SectionReport, Size, Source, answer::measure, digest};
 use crate::{digest::Digest, finding::Finding, profile::Stability};
 
-/// A section rendered: one piece, or several for a section of sections.
+/// A section rendered: one block, or several for a section of sections.
 #[derive(Debug, Clone, Default)]
-pub struct Rendered<'a> {
-    /// In order; a piece without text is reported and nothing more.
-    pub pieces: Vec<Piece<'a>>,
+pub struct RenderedSection<'a> {
+    /// In order; a block without text is reported and nothing more.
+    pub blocks: Vec<TextBlock<'a>>,
     /// What there is to tell.
     pub findings: Vec<Finding>,
 }
 
 /// A text and what became of it.
 #[derive(Debug, Clone)]
-pub struct Piece<'a> {
+pub struct TextBlock<'a> {
     text: String,
     /// The text's characters.
     chars: u64,
     /// What stands before it instead of its section's separator.
     separator: Option<String>,
     /// The report, its place still open.
-    pub report: Section<'a>,
-    /// The digests of its chunk, where it stands first in its message and where it does not; a piece that a revision
+    pub report: SectionReport<'a>,
+    /// The digests of its chunk, where it stands first in its message and where it does not; a block that a revision
     /// shares has them ready.
     chunks: Option<[Digest; 2]>,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> TextBlock<'a> {
     /// The text; empty: nothing.
     pub fn text(&self) -> &str {
         &self.text
@@ -67,18 +67,18 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// A piece that says all there was to say. Blank text is as good as none.
+    /// A block that says all there was to say. Blank text is as good as none.
     pub fn included(id: impl Into<Cow<'a, str>>, stability: Stability, text: String) -> Self {
         let size = measure(&text);
         Self { text, chars: size.chars, ..Self::without_text(id, Outcome::Included, "", stability, size, size) }
     }
 
-    /// A piece that had nothing to say.
+    /// A block that had nothing to say.
     pub fn omitted(id: impl Into<Cow<'a, str>>, stability: Stability, reason: impl Into<Cow<'a, str>>) -> Self {
         Self::without_text(id, Outcome::Omitted, reason, stability, Size::default(), Size::default())
     }
 
-    /// A piece that had something to say, and all of it was kept out.
+    /// A block that had something to say, and all of it was kept out.
     pub fn dropped(
         id: impl Into<Cow<'a, str>>,
         stability: Stability,
@@ -88,7 +88,7 @@ impl<'a> Piece<'a> {
         Self::without_text(id, Outcome::Dropped, reason, stability, original, Size::default())
     }
 
-    /// The same piece, of which a part was kept out.
+    /// The same block, of which a part was kept out.
     #[must_use]
     pub fn truncated(mut self, reason: impl Into<Cow<'a, str>>, original: Size, included: Size) -> Self {
         self.report.outcome = Outcome::Truncated;
@@ -98,14 +98,14 @@ impl<'a> Piece<'a> {
         self
     }
 
-    /// The same piece, made from a file.
+    /// The same block, made from a file.
     #[must_use]
     pub fn made_from(mut self, source: Source) -> Self {
         self.report.source = Some(Cow::Owned(source));
         self
     }
 
-    /// The same piece, with a separator of its own; `None`: its section's.
+    /// The same block, with a separator of its own; `None`: its section's.
     #[must_use]
     pub fn separated_by(mut self, separator: Option<String>) -> Self {
         self.separator = separator;
@@ -122,26 +122,35 @@ impl<'a> Piece<'a> {
         included: Size,
     ) -> Self {
         let (id, reason) = (id.into(), reason.into());
-        let report =
-            Section { id, outcome, reason, place: None, source: None, original, included, stability, shared: None };
+        let report = SectionReport {
+            id,
+            outcome,
+            reason,
+            place: None,
+            source: None,
+            original,
+            included,
+            stability,
+            shared: None,
+        };
         Self { text: String::new(), chars: 0, separator: None, report, chunks: None }
     }
 }
 
-impl Rendered<'_> {
+impl RenderedSection<'_> {
     /// The same, borrowing nothing.
-    pub fn into_owned(self) -> Rendered<'static> {
-        let owned = |Piece { text, chars, separator, report, chunks }: Piece<'_>| {
+    pub fn into_owned(self) -> RenderedSection<'static> {
+        let owned = |TextBlock { text, chars, separator, report, chunks }: TextBlock<'_>| {
             let report = report.into_owned();
-            Piece { text, chars, separator, report, chunks }
+            TextBlock { text, chars, separator, report, chunks }
         };
-        Rendered { pieces: self.pieces.into_iter().map(owned).collect(), findings: self.findings }
+        RenderedSection { blocks: self.blocks.into_iter().map(owned).collect(), findings: self.findings }
     }
 }
 
-impl<'a> From<Piece<'a>> for Rendered<'a> {
-    fn from(piece: Piece<'a>) -> Self {
-        Self { pieces: vec![piece], findings: Vec::new() }
+impl<'a> From<TextBlock<'a>> for RenderedSection<'a> {
+    fn from(block: TextBlock<'a>) -> Self {
+        Self { blocks: vec![block], findings: Vec::new() }
     }
 }
 
@@ -151,14 +160,14 @@ mod tests {
 
     #[test]
     fn digests_that_were_ready_do_not_outlive_a_change() {
-        let mut piece = Piece::included("one", Stability::Stable, "text".into());
-        piece.hash("\n");
-        assert_eq!([piece.chunk(""), piece.chunk("\n")], ["text", "\ntext"].map(|all| digest::chunk("", all)));
-        piece.append(" more");
-        assert_eq!(piece.chunk(""), digest::chunk("", "text more"));
-        piece.hash("\n");
-        let piece = piece.separated_by(Some("--".into()));
-        assert_eq!(piece.separator("\n"), "--");
-        assert_eq!(piece.chunk("--"), digest::chunk("--", "text more"));
+        let mut block = TextBlock::included("one", Stability::Stable, "text".into());
+        block.hash("\n");
+        assert_eq!([block.chunk(""), block.chunk("\n")], ["text", "\ntext"].map(|all| digest::chunk("", all)));
+        block.append(" more");
+        assert_eq!(block.chunk(""), digest::chunk("", "text more"));
+        block.hash("\n");
+        let block = block.separated_by(Some("--".into()));
+        assert_eq!(block.separator("\n"), "--");
+        assert_eq!(block.chunk("--"), digest::chunk("--", "text more"));
     }
 }

@@ -1,0 +1,89 @@
+# The commands of the project: `just` lists them, `.ci/run` runs every check. `pip install rust-just` or
+# `cargo install just` brings just.
+
+target := env("CARGO_TARGET_DIR", justfile_directory() / "target")
+tools := justfile_directory() / "target/ci/venv/bin"
+# Built once, by `release`; the benches, the clients and the checks of deploy/ share it.
+promptd := target / "release/promptd"
+
+# Lists the recipes.
+[private]
+default:
+    @just --justfile {{justfile()}} --list --unsorted
+
+# Every check, as CI runs them.
+ci:
+    .ci/run
+
+# Whether the code is formatted.
+fmt:
+    cargo fmt --check
+
+# The rules of the contract's files.
+proto: tools
+    {{tools}}/buf lint
+
+# Licences, sources and banned crates among the dependencies.
+dependencies: tools
+    {{tools}}/cargo-deny check bans licenses sources
+
+# The example's skills against the Agent Skills specification.
+skills: tools
+    for skill in workspace-example/skills/*/; do {{tools}}/agentskills validate "$skill" || exit 1; done
+
+# The shell scripts.
+scripts: tools
+    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/deploy .ci/fuzz tests/polyglot/run
+
+# The lints, all of them as errors.
+clippy:
+    cargo clippy --all-targets --locked -- -D warnings
+
+# What a crate may not depend on or call.
+walls:
+    .ci/walls
+
+# The tests: `just test --test cases` for some of them.
+test *arguments:
+    cargo test {{arguments}}
+
+# The documentation of the code, broken links as errors.
+doc:
+    RUSTDOCFLAGS='-D warnings' cargo doc --no-deps --locked --document-private-items
+
+# Builds what `bench`, `polyglot`, `deploy` and `example` run.
+release:
+    cargo bench --locked --no-run --bench load --bench scale
+
+# The example workspace has no errors.
+example: release
+    {{promptd}} check workspace-example
+
+# The files of deploy/.
+deploy: tools release
+    .ci/deploy {{tools}} {{promptd}}
+
+# Real clients: Python, Node, and gRPC-Web in a browser.
+polyglot: release
+    PROMPTD_BIN={{promptd}} tests/polyglot/run
+
+# The fuzz targets, each for so many seconds: `just fuzz 3600 reply`.
+fuzz seconds="5" *names:
+    .ci/fuzz {{seconds}} {{names}}
+
+# The benches in their short forms.
+bench: release
+    .ci/bench
+
+# Writes the parts of the documents that the code prints.
+docs:
+    UPDATE_DOCS=1 cargo test --test cli docs
+    UPDATE_DOCS=1 cargo test --test cli manual
+
+# Writes the expected prompts of tests/cases; read the difference before you commit it.
+snapshots:
+    INSTA_UPDATE=always cargo test --test cases
+
+[private]
+tools:
+    .ci/tools

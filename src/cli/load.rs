@@ -28,7 +28,6 @@ const NAMELESS: &str = "workspace";
 pub(super) struct Offline {
     pub(super) config: Config,
     pub(super) profiles: Arc<ProfileSet>,
-    options: promptd_source::Options,
     workspaces: Vec<Named>,
 }
 
@@ -56,10 +55,9 @@ impl Offline {
         for named in &mut workspaces {
             named.single.id = served_as(&config, named);
         }
-        let options = config.source();
-        let profiles = promptd_source::first_profiles(&options)
+        let profiles = promptd_source::first_profiles(&config.source)
             .map_err(|findings| Failure::input(settings::report_files(&of_profiles(&findings, &config))))?;
-        Ok(Self { config, profiles: Arc::new(profiles), options, workspaces })
+        Ok(Self { config, profiles: Arc::new(profiles), workspaces })
     }
 
     /// Loads each workspace, in the order given.
@@ -69,7 +67,7 @@ impl Offline {
                 return Err(Failure::run(format!("there is no folder {}", named.folder)));
             }
             let loaded =
-                promptd_source::load_once(&named.single.id, &named.single.folder, &self.options, &self.profiles);
+                promptd_source::load_once(&named.single.id, &named.single.folder, &self.config.source, &self.profiles);
             Ok(Opened { named: named.clone(), loaded })
         })
     }
@@ -78,14 +76,16 @@ impl Offline {
     /// place. The service does not tell this, since the defaults lose the blocklist; whoever runs this has the files.
     pub(super) fn beside_manifest(&self, named: &Named) -> Vec<Finding> {
         let folder = &named.single.folder;
-        let Ok(tree) = promptd_source::open_tree(folder, &self.options.allowed_link_targets) else { return Vec::new() };
+        let Ok(tree) = promptd_source::open_tree(folder, &self.config.source.allowed_link_targets) else {
+            return Vec::new();
+        };
         let loaded = workspace::load(&Load {
             id: &named.single.id,
             root: &folder.to_string_lossy(),
             tree: &WithoutManifest(&tree),
             shared_skills: &[],
             profiles: Arc::clone(&self.profiles),
-            settings: Arc::new(self.options.settings.clone()),
+            settings: Arc::new(self.config.source.settings.clone()),
             previous: None,
         });
         loaded.map_or_else(|findings| findings, |snapshot| snapshot.findings.clone())
@@ -93,7 +93,7 @@ impl Offline {
 
     /// The findings with files that can be opened, and their text.
     pub(super) fn report(&self, named: &Named, findings: &[Finding]) -> Vec<Reported> {
-        let shared: Vec<_> = self.options.shared_skills.iter().map(PathBuf::as_path).collect();
+        let shared: Vec<_> = self.config.source.shared_skills.iter().map(PathBuf::as_path).collect();
         let mut texts = Texts::default();
         let one = |finding: &Finding| {
             let Place::File { path, .. } = &finding.place else {
@@ -139,7 +139,9 @@ pub(super) fn of_profiles(findings: &[Finding], config: &Config) -> Vec<Reported
     let mut texts = Texts::default();
     let one = |finding: &Finding| {
         let file = match &finding.place {
-            Place::File { path, .. } => path.strip_prefix("profiles/").map(|name| config.profiles.join(name)),
+            Place::File { path, .. } => {
+                path.strip_prefix("profiles/").and_then(|name| Some(config.source.profiles.as_ref()?.join(name)))
+            }
             _ => None,
         };
         let source = file.as_ref().and_then(|file| texts.read(file));
@@ -177,7 +179,7 @@ fn named(text: &str) -> Result<Named, Failure> {
 
 /// The id that the config serves the folder as; else the one that the argument gives it.
 fn served_as(config: &Config, named: &Named) -> Id {
-    let single = &config.workspaces.single;
-    let served = single.iter().find(|other| other.folder == named.single.folder && other.id != named.single.id);
-    served.map_or_else(|| named.single.id.clone(), |served| served.id.clone())
+    let mut served = config.source.workspaces.iter();
+    let served = served.find(|(id, folder)| *folder == named.single.folder && *id != named.single.id);
+    served.map_or_else(|| named.single.id.clone(), |(id, _)| id.clone())
 }

@@ -77,7 +77,8 @@ fn list(profiles: &ProfileSet) -> String {
 /// Checks files as if they lay in the operator's folder.
 fn check(offline: &Offline, paths: &[PathBuf]) -> Outcome {
     let given = paths.iter().map(given).collect::<Result<Vec<_>, _>>()?;
-    let others = read_files(&FileSet::Folder { path: offline.config.profiles.clone(), suffix: ".yaml" });
+    let folder = offline.config.source.profiles.clone();
+    let others = folder.map(|path| read_files(&FileSet::Folder { path, suffix: ".yaml" })).unwrap_or_default();
     let named = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let others = others.into_iter().filter_map(|(path, bytes)| Some((named(&path), bytes.ok()?)));
     let others = others.filter(|(name, _)| given.iter().all(|((other, _), _)| other != name));

@@ -1,46 +1,41 @@
 //! The server's config: from the text of `config/promptd.yaml` and the flags to a checked [`Config`].
 //!
-//! Reading a config touches nothing but its text: every fault is told at once, with line, column and the nearest
+//! Reading a config touches nothing but its text: every fault is reported at once, with line, column and the nearest
 //! known key, before a port is bound or a file opened. [`TABLE`] has every setting with its default.
+//!
+//! A setting has one validator: the function here, or the type, that its text becomes. The options of the other parts
+//! hold values that are already checked.
 
 mod decode;
-mod overlay;
-mod source;
+mod defaults;
 mod table;
 mod values;
 
-pub use decode::log_level;
 pub use table::{Setting, TABLE, markdown};
-pub use values::{Base, address};
+pub use values::{Base, address, log_level};
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 use tracing_subscriber::filter::Targets;
 
 use crate::grpc;
-use promptd_core::{finding::Finding, id::Id, settings::Settings, yaml};
-use promptd_source::{WatchMode, store::History};
+use promptd_core::{finding::Finding, id::Id, yaml};
+use promptd_source::store::History;
 
-/// The server's settings, checked. [`TABLE`] says what each one does; the names here follow it.
+/// The server's settings, checked. [`TABLE`] says what each one does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// `listen`, `insecure`, `grpc`, `drain`, and `limits` but for those in `settings`.
+    /// `listen`, `grpc`, `drain`, and the limits of calls.
     pub grpc: grpc::Options,
-    /// `workspaces`.
-    pub workspaces: Workspaces,
-    /// `profiles`; absolute.
-    pub profiles: PathBuf,
-    /// `allowed_link_targets`; absolute.
-    pub allowed_link_targets: Vec<PathBuf>,
-    /// `skills.shared`; absolute.
-    pub shared_skills: Vec<PathBuf>,
-    /// What loading and assembling depend on.
-    pub settings: Settings,
+    /// Where workspaces, skills and profiles are, and how they are read and watched. All paths are absolute.
+    pub source: promptd_source::Options,
     /// `revisions`.
     pub revisions: History,
-    /// `watch`.
-    pub watch: Watch,
     /// `auth.tokens_file`; absolute.
     pub tokens_file: Option<PathBuf>,
     /// `tls`.
@@ -49,20 +44,11 @@ pub struct Config {
     pub admin: Option<SocketAddr>,
     /// `log`.
     pub log: Log,
-    /// Every setting as it holds, by its key in [`TABLE`]: for `/debug/config` and for telling what a reload changed.
+    /// Every setting as it holds, by its key in [`TABLE`]: for `/debug/config` and to report what a reload changed.
     pub effective: BTreeMap<&'static str, Value>,
 }
 
-/// Where workspaces are.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Workspaces {
-    /// A folder whose folders are workspaces; absolute.
-    pub root: Option<PathBuf>,
-    /// Single ones; no id stands twice.
-    pub single: Vec<SingleWorkspace>,
-}
-
-/// A workspace named by itself.
+/// A workspace of `workspaces.single` or `--workspace`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SingleWorkspace {
     /// Its id.
@@ -71,38 +57,27 @@ pub struct SingleWorkspace {
     pub folder: PathBuf,
 }
 
-/// How edits are noticed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Watch {
-    /// `watch.mode`.
-    pub mode: WatchMode,
-    /// `watch.poll_interval`.
-    pub poll_interval: Duration,
-    /// `watch.sweep_interval`.
-    pub sweep_interval: Duration,
-}
-
-/// `tls`: absolute paths of PEM files.
+/// Absolute paths of PEM files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tls {
-    /// `tls.cert`.
+    /// The server's certificate chain.
     pub cert: PathBuf,
-    /// `tls.key`.
+    /// The private key of the certificate.
     pub key: PathBuf,
-    /// `tls.client_ca`.
+    /// The authority that signs clients' certificates; without it clients need none.
     pub client_ca: Option<PathBuf>,
 }
 
 /// What is logged, and how.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Log {
-    /// `log.level`.
+    /// By module.
     pub level: Targets,
-    /// `log.format`.
+    /// How a line is written.
     pub format: LogFormat,
 }
 
-/// `log.format`.
+/// How a line of the log is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
@@ -112,7 +87,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// What flags and environment say; each wins over the file.
+/// What flags and environment set; each wins over the file.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
     /// `--listen`.
@@ -130,7 +105,7 @@ pub struct Overrides {
 impl Config {
     /// Reads a config file's text. `name` is the file's name for findings; relative paths start at `folder`, which
     /// is absolute. The error case has every fault.
-    pub fn read(text: &str, name: &str, folder: &std::path::Path, overrides: &Overrides) -> Result<Self, Vec<Finding>> {
+    pub fn read(text: &str, name: &str, folder: &Path, overrides: &Overrides) -> Result<Self, Vec<Finding>> {
         let findings = |faults: Vec<yaml::Fault>| faults.into_iter().map(|fault| fault.into_finding(name)).collect();
         let given = yaml::parse(text).map_err(findings)?;
         decode::decode(&given, folder, overrides).map_err(findings)
@@ -141,13 +116,11 @@ impl Config {
     pub fn changes(&self, next: &Self) -> Vec<&'static Setting> {
         TABLE.iter().filter(|setting| self.effective.get(setting.key) != next.effective.get(setting.key)).collect()
     }
-}
 
-impl Workspaces {
-    /// Whether there is nothing to serve.
+    /// Whether the config names no workspace.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.root.is_none() && self.single.is_empty()
+    pub fn has_no_workspaces(&self) -> bool {
+        self.source.roots.is_empty() && self.source.workspaces.is_empty()
     }
 }
 
@@ -161,7 +134,7 @@ impl SingleWorkspace {
         };
         let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let id = id.unwrap_or(name);
-        let id = Id::parse(id).map_err(|e| format!("`ID=DIR` with an id, since `{id}` is none: an id {e}"))?;
+        let id = Id::parse(id).map_err(|e| format!("`ID=DIR`, since `{id}` is not an id: an id {e}"))?;
         Ok(Self { id, folder })
     }
 }

@@ -4,8 +4,6 @@
 
 use std::fmt::Write as _;
 
-use promptd_core::yaml::{Mark, Node, Pair, Value, parse};
-
 /// One setting.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
@@ -168,32 +166,6 @@ pub const TABLE: &[Setting] = &[
     ),
     fixed("log.format", "text", "`text` or `json`."),
 ];
-
-/// The defaults as the root of a config file.
-pub(super) fn defaults() -> Node {
-    let mut root = Node { at: START, value: Value::Map(Vec::new()) };
-    for setting in TABLE {
-        let value = parse(setting.default).unwrap_or_else(|_| Node { at: START, value: Value::List(Vec::new()) });
-        insert(&mut root, setting.key, value);
-    }
-    root
-}
-
-const START: Mark = Mark { line: 1, column: 1 };
-
-fn insert(node: &mut Node, path: &str, value: Node) {
-    let Value::Map(pairs) = &mut node.value else { return };
-    let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
-    let Some(rest) = rest else {
-        return pairs.push(Pair { key: key.to_owned(), at: START, value });
-    };
-    let index = pairs.iter().position(|pair| pair.key == key).unwrap_or_else(|| {
-        let value = Node { at: START, value: Value::Map(Vec::new()) };
-        pairs.push(Pair { key: key.to_owned(), at: START, value });
-        pairs.len() - 1
-    });
-    insert(&mut pairs[index].value, rest, value);
-}
 
 /// The table as Markdown.
 #[must_use]

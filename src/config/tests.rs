@@ -1,22 +1,55 @@
 use std::path::Path;
 
+use serde_json::json;
+
 use super::*;
 
 const SERVE: &str = "workspaces: {root: ws}\n";
 
 fn read(text: &str) -> Result<Config, Vec<String>> {
-    let told = |findings: Vec<Finding>| findings.iter().map(|f| format!("{} {}", f.place, f.message)).collect();
-    Config::read(text, "promptd.yaml", Path::new("/etc/promptd"), &Overrides::default()).map_err(told)
+    let lines = |findings: Vec<Finding>| findings.iter().map(|f| format!("{} {}", f.place, f.message)).collect();
+    Config::read(text, "promptd.yaml", Path::new("/etc/promptd"), &Overrides::default()).map_err(lines)
+}
+
+/// The table has the defaults; those of the types, for tests and programs that have no config, must be the same.
+#[test]
+fn the_defaults_of_the_table_are_those_of_the_types() {
+    let Config { grpc, source, revisions, tokens_file, tls, admin, log, effective } = read("").unwrap();
+    assert_eq!(grpc, grpc::Options::default());
+    let profiles = Some("/etc/promptd/profiles".into());
+    assert_eq!(source, promptd_source::Options { profiles, ..promptd_source::Options::default() });
+    assert_eq!(revisions, History::default());
+    assert_eq!((tokens_file, tls, admin), (None, None, None));
+    assert_eq!(log, Log { level: Targets::new().with_default(tracing::Level::INFO), format: LogFormat::default() });
+    assert_eq!(effective.len(), TABLE.len());
 }
 
 #[test]
-fn the_defaults_are_those_of_the_types() {
-    let config = read(SERVE).unwrap();
-    assert_eq!(config.settings, Settings::default());
-    assert_eq!(config.workspaces.root.as_deref(), Some(Path::new("/etc/promptd/ws")));
-    assert_eq!(config.profiles, Path::new("/etc/promptd/profiles"));
-    assert_eq!(config.grpc, grpc::Options::default());
-    assert_eq!((config.tls, config.admin, config.tokens_file), (None, None, None));
+fn every_setting_of_the_table_reaches_a_field_of_the_config() {
+    let base = json!({"tls": {"cert": "c", "key": "k"}, "home": "/home"});
+    let before = read(&base.to_string()).unwrap();
+    // `insecure` allows a listen address, and `home` is what `~` means: neither is a field.
+    for setting in TABLE.iter().filter(|setting| !["insecure", "home"].contains(&setting.key)) {
+        let value = match (setting.key, setting.default) {
+            ("listen" | "admin.listen", _) => json!("127.0.0.1:1"),
+            ("log.level", _) => json!("debug"),
+            ("log.format", _) => json!("json"),
+            ("risks", _) => json!("strip"),
+            ("watch.mode", _) => json!("poll"),
+            ("grpc.web_origins", _) => json!(["*"]),
+            (_, "true" | "false") => json!(setting.default != "true"),
+            (_, "[]") => json!(["other"]),
+            (_, text) if text.parse::<u64>().is_ok() => json!(77),
+            (_, text) if text.ends_with('B') => json!("77KiB"),
+            (_, text) if text.starts_with(|c: char| c.is_ascii_digit()) => json!("77s"),
+            _ => json!("other"),
+        };
+        let mut given = base.clone();
+        *setting.key.split('.').fold(&mut given, |node, part| &mut node[part]) = value;
+        let after = read(&given.to_string()).unwrap_or_else(|faults| panic!("{given}: {faults:?}"));
+        assert_eq!(before.changes(&after).iter().map(|setting| setting.key).collect::<Vec<_>>(), [setting.key]);
+        assert_ne!(Config { effective: before.effective.clone(), ..after }, before, "{given}");
+    }
 }
 
 #[test]
@@ -35,26 +68,32 @@ fn every_setting_of_the_table_is_read_and_none_besides() {
 }
 
 #[test]
-fn every_fault_is_told_at_once_with_its_place() {
+fn every_fault_is_reported_at_once_with_its_place() {
     let text = "listen: 50051\nworkspaces:\n  root: ~/ws\n  single: [\"bad id=x\", a=1, a=2]\nrisks: ignore\n\
-                limits:\n  max_in_flight: 0\n  max_knowlege: 5\ndrain: {limit: 10}\ntls: {cert: x.pem}\n";
+                limits:\n  max_in_flight: 0\n  max_knowlege: 5\ndrain: {limit: 10}\ntls: {cert: x.pem}\n\
+                grpc:\n  keepalive_timeout: 60\n  keepalive_interval: 60ms\n  web_origins: [https://exa_mple.org, \"*\"]\n\
+                watch: poll\n";
     insta::assert_snapshot!(read(text).unwrap_err().join("\n"), @r#"
     promptd.yaml:1:9 `listen` must be text; write "50051" to mean the text, not a number
     promptd.yaml:3:9 `workspaces.root` must be a path without `~`, since `home` is not set
-    promptd.yaml:4:12 `workspaces.single` needs `ID=DIR` with an id, since `bad id` is none: an id must be 1 to 64 of A-Z a-z 0-9 . _ -, and begin with a letter or digit
-    promptd.yaml:4:29 the workspace id `a` stands twice; write `ID=DIR` to tell them apart
+    promptd.yaml:4:12 `workspaces.single` needs `ID=DIR`, since `bad id` is not an id: an id must be 1 to 64 of A-Z a-z 0-9 . _ -, and begin with a letter or digit
+    promptd.yaml:4:29 duplicate workspace id `a`: write `ID=DIR` to give one another id
     promptd.yaml:5:8 `risks` must be one of `report`, `strip`, `refuse`
     promptd.yaml:7:18 `limits.max_in_flight` must be at least 1
     promptd.yaml:8:3 unknown key `limits.max_knowlege`; did you mean `max_knowledge`?
     promptd.yaml:9:16 `drain.limit` needs a unit, such as `10s`
     promptd.yaml:10:6 `tls.cert` and `tls.key` must both be set, and with `tls.client_ca` too
+    promptd.yaml:12:22 `grpc.keepalive_timeout` needs a unit, such as `60s`
+    promptd.yaml:13:23 `grpc.keepalive_interval` must be at least 1s
+    promptd.yaml:14:17 `grpc.web_origins` needs origins such as `https://app.example` or `*`: `https://exa_mple.org` is not a scheme and host, without a path
+    promptd.yaml:15:8 `watch` must be a mapping of `mode`, `poll_interval`, `sweep_interval`, not text
     "#);
 }
 
 #[test]
 fn a_public_address_needs_callers_that_are_known() {
     let public = format!("listen: 0.0.0.0:50051\n{SERVE}");
-    assert!(read(&public).unwrap_err()[0].contains("promptd.yaml:1:9 0.0.0.0:50051 is reachable"));
+    assert!(read(&public).unwrap_err()[0].contains("promptd.yaml:1:9 0.0.0.0:50051 can be reached"));
     assert!(read(&format!("{public}insecure: true\n")).is_ok());
     assert!(read(&format!("{public}auth: {{tokens_file: t}}\n")).is_ok());
     assert!(read(&format!("{public}tls: {{cert: c, key: k, client_ca: a}}\n")).is_ok());
@@ -74,9 +113,10 @@ fn flags_win() {
     let text = "listen: 127.0.0.1:1\nworkspaces: {root: ws, single: [a=file, b]}\nadmin: {listen: '127.0.0.1:1'}\n";
     let config = Config::read(text, "c", Path::new("/etc"), &overrides).unwrap();
     assert_eq!((config.grpc.listen.port(), config.admin.unwrap().port()), (0, 9));
-    assert_eq!(config.workspaces.root.as_deref(), Some(Path::new("/flags")));
+    assert_eq!(config.source.roots, [Path::new("/flags")]);
     assert_eq!(config.effective["workspaces.root"], "/flags");
-    let single: Vec<_> = config.workspaces.single.iter().map(|w| (w.id.as_str(), w.folder.to_str().unwrap())).collect();
+    let single: Vec<_> =
+        config.source.workspaces.iter().map(|(id, folder)| (id.as_str(), folder.to_str().unwrap())).collect();
     assert_eq!(single, [("b", "/etc/b"), ("a", "/cwd/mine")]);
 }
 

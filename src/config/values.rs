@@ -1,4 +1,4 @@
-//! Values with a form of their own: durations, sizes, addresses, paths.
+//! Values with a form of their own: durations, sizes, addresses, log levels, paths.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -7,6 +7,7 @@ use std::{
 };
 
 use jiff::SignedDuration;
+use tracing_subscriber::filter::Targets;
 
 /// A duration such as `500ms`, `10s` or `1h 30m`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
@@ -34,6 +35,13 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
     let named = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
     let address = named.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port))).or_else(|| text.parse().ok());
     address.ok_or_else(|| "an address with a port, such as `127.0.0.1:50051` or `[::]:50051`".to_owned())
+}
+
+/// A log level, also by module. The error is what it must be, as for all functions here.
+pub fn log_level(text: &str) -> Result<Targets, String> {
+    text.parse().map_err(|_| {
+        "`off`, `error`, `warn`, `info`, `debug` or `trace`, also by module: `info,promptd::source=debug`".to_owned()
+    })
 }
 
 /// Where paths of a config file start from.

@@ -17,6 +17,7 @@ mod live;
 mod method;
 mod observer;
 mod options;
+mod origin;
 mod page;
 mod profile_service;
 mod prompt_service;
@@ -40,7 +41,8 @@ pub use error::DOMAIN;
 pub use lifecycle::{Lifecycle, Phase};
 pub use live::Live;
 pub use observer::{Call, Observer, Unobserved};
-pub use options::{Options, Web};
+pub use options::Options;
+pub use origin::{Origin, Origins};
 pub use server::{Ended, Server, ServerError};
 pub use tls::{Pem, Tls, TlsError};
 

@@ -27,8 +27,6 @@ pub struct Server {
 /// Why a server cannot run.
 #[derive(Debug)]
 pub enum ServerError {
-    /// Settings that do not go together: one sentence each.
-    Options(Vec<String>),
     /// The port cannot be had.
     Bind(SocketAddr, io::Error),
     /// A part of the server cannot be built or failed.
@@ -45,10 +43,8 @@ pub enum Ended {
 }
 
 impl Server {
-    /// Checks the settings and takes the port.
+    /// Takes the port.
     pub async fn bind(options: Options, backend: Backend, tls: Option<Arc<Tls>>) -> Result<Self, ServerError> {
-        let authenticated = backend.access.needs_token() || tls.as_ref().is_some_and(|tls| tls.authenticates());
-        options.check(authenticated).map_err(ServerError::Options)?;
         let bound = TcpListener::bind(options.listen).await;
         let listener = bound.map_err(|error| ServerError::Bind(options.listen, error))?;
         let local_addr = listener.local_addr().map_err(|error| ServerError::Bind(options.listen, error))?;
@@ -123,7 +119,6 @@ fn transport(options: &Options) -> transport::Server {
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Options(faults) => f.write_str(&faults.join("\n")),
             Self::Bind(address, error) => write!(f, "cannot listen on {address}: {error}"),
             Self::Failed(message) => f.write_str(message),
         }

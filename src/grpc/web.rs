@@ -8,13 +8,13 @@ use std::{
     task::{Context, Poll},
 };
 
-use http::{HeaderName, HeaderValue, Request, Response};
+use http::{HeaderName, Request, Response};
 use tonic::body::Body;
 use tonic_web::{GrpcWebLayer, GrpcWebService};
 use tower::{Layer as _, Service};
 use tower_http::cors::{AllowOrigin, Cors, CorsLayer};
 
-use super::{Web, call::Answer};
+use super::{Origins, call::Answer};
 
 /// What the paths of the contract's services begin with.
 const CONTRACT: &str = "/promptd.v1.";
@@ -35,17 +35,16 @@ pub(super) struct ForBrowsers<S> {
 }
 
 impl<S: Clone> ForBrowsers<S> {
-    pub(super) fn new(plain: S, web: Option<&Web>) -> Self {
-        let web = web.map(|web| Box::new(cors(web).layer(GrpcWebLayer::new().layer(plain.clone()))));
+    pub(super) fn new(plain: S, web: Option<&Origins>) -> Self {
+        let web = web.map(|origins| Box::new(cors(origins).layer(GrpcWebLayer::new().layer(plain.clone()))));
         Self { plain, web }
     }
 }
 
-fn cors(web: &Web) -> CorsLayer {
-    let origins = if web.origins.iter().any(|origin| origin == "*") {
-        AllowOrigin::any()
-    } else {
-        AllowOrigin::list(web.origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()))
+fn cors(origins: &Origins) -> CorsLayer {
+    let origins = match origins {
+        Origins::Any => AllowOrigin::any(),
+        Origins::Listed(origins) => AllowOrigin::list(origins.iter().map(|origin| origin.header().clone())),
     };
     CorsLayer::new()
         .allow_origin(origins)

@@ -1,6 +1,6 @@
 //! gRPC-Web: what a browser sends, byte for byte.
 
-use promptd::grpc::Web;
+use promptd::grpc::{Origin, Origins};
 use promptd_contract::proto;
 use prost::Message as _;
 use tokio::{
@@ -12,7 +12,8 @@ use crate::rig::{Rig, Setup, ask};
 
 async fn start(origins: Option<&[&str]>) -> Rig {
     let mut setup = Setup::default();
-    setup.options.web = origins.map(|list| Web { origins: list.iter().map(|origin| (*origin).to_owned()).collect() });
+    setup.options.web =
+        origins.map(|list| Origins::Listed(list.iter().map(|origin| Origin::parse(origin).unwrap()).collect()));
     Rig::start_with(setup).await
 }
 

@@ -1,7 +1,6 @@
 //! The server's settings that loading and assembling depend on, already checked.
 //!
-//! They come from `config/promptd.yaml` through [`crate::config`]; every field's default is the one documented in
-//! the README. They are part of a revision: changing one gives every workspace a new revision.
+//! They are part of a revision: changing one gives every workspace a new revision.
 
 /// All of them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

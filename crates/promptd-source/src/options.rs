@@ -17,7 +17,7 @@ pub enum WatchMode {
 }
 
 /// All that the source depends on. Paths are absolute.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Folders in which each folder is a workspace.
     pub roots: Vec<PathBuf>,
@@ -33,9 +33,9 @@ pub struct Options {
     pub settings: Settings,
     /// How edits are found.
     pub watch: WatchMode,
-    /// How often what cannot be watched is looked at; default 2 s.
+    /// How often what cannot be watched is looked at.
     pub poll_interval: Duration,
-    /// How often everything else is looked at, at most; default 10 s.
+    /// How often everything else is looked at, at most.
     pub sweep_interval: Duration,
     /// Threads that load at the start and in bursts; default: as many as cores, at most 8.
     pub load_threads: usize,

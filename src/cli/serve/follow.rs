@@ -127,10 +127,10 @@ fn take_over(next: &Config, following: &Following) {
     following.logs.set_level(&next.log.level);
     following.limits.replace(&next.grpc);
     let before = following.shown.set(next.clone());
-    if before.settings != next.settings
+    if before.source.settings != next.source.settings
         && let Some(source) = following.source.get()
     {
-        source.set_settings(next.settings.clone());
+        source.set_settings(next.source.settings.clone());
     }
     for setting in before.changes(next) {
         if setting.reloads {

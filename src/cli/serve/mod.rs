@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     } else {
         settings::load(&arguments.config, &overrides, false)?
     };
-    if loaded.config.workspaces.is_empty() {
+    if loaded.config.has_no_workspaces() {
         return Err(Failure::input(
             "error: nothing to serve: set `workspaces.root` or `workspaces.single`, or give --workspaces or --workspace",
         ));
@@ -121,7 +121,7 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     let serving = tokio::spawn(server.serve());
 
     let loading = {
-        let (options, store) = (config.source(), Arc::clone(&store));
+        let (options, store) = (config.source.clone(), Arc::clone(&store));
         tokio::task::spawn_blocking(move || Source::start(options, store))
     };
     let started = tokio::select! {
@@ -150,7 +150,7 @@ fn backend(
     secrets: &Secrets,
     metrics: &Arc<Metrics>,
 ) -> Backend {
-    let (source, options) = (Arc::clone(source), config.source());
+    let (source, options) = (Arc::clone(source), config.source.clone());
     Backend {
         store: Arc::clone(store),
         // Calls are let in only once the source has started.

@@ -1,24 +1,24 @@
 //! How much one request may carry.
 
 /// Bounds on one request's lists. A list over its bound is `INVALID_ARGUMENT` and names the bound; bytes are bounded
-/// by the message limit of [`crate::grpc`] already.
+/// by the server's message limit already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// The most `turn.knowledge` snippets; default 1,000.
+    /// The most `turn.knowledge` snippets.
     pub max_knowledge: usize,
-    /// The most `turn.variables`; default 256.
+    /// The most `turn.variables`.
     pub max_variables: usize,
-    /// The most `turn.inputs`; default 256.
+    /// The most `turn.inputs`.
     pub max_inputs: usize,
-    /// The most `turn.conversation.messages`; default 10,000.
+    /// The most `turn.conversation.messages`.
     pub max_messages: usize,
-    /// The most `turn.conversation.segments`; default 10,000.
+    /// The most `turn.conversation.segments`.
     pub max_segments: usize,
-    /// The most tool calls of one message; default 1,000.
+    /// The most tool calls of one message.
     pub max_tool_calls: usize,
-    /// The most `turn.context_files`; default 1,000.
+    /// The most `turn.context_files`.
     pub max_context_files: usize,
-    /// The most `if_none_match` digests; default 16,384.
+    /// The most `if_none_match` digests.
     pub max_digests: usize,
 }
 

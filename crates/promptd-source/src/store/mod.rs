@@ -32,9 +32,9 @@ pub struct Store {
 /// How much of the past stays assemblable, for each workspace. The newest revision always does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct History {
-    /// The most revisions, the newest included; default 16.
+    /// The most revisions, the newest included.
     pub revisions: usize,
-    /// The most bytes of all but the newest; default 64 MiB.
+    /// The most bytes of all but the newest.
     pub bytes: usize,
 }
 

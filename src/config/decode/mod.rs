@@ -1,0 +1,210 @@
+//! From nodes to a checked [`Config`].
+
+mod grpc;
+mod read;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use promptd_core::{
+    finding::Code,
+    id::Id,
+    settings::{RiskPolicy, Settings, SkillLimits},
+    yaml::{Fault, Faults, Fields, Mark, Node},
+};
+use promptd_source::{WatchMode, store::History};
+use serde_json::Value;
+
+use self::read::{
+    ONE, SHORTEST_INTERVAL, a_count, at_least, choice, count, path, paths, section, size, span, value, values,
+};
+use super::{Base, Config, Log, LogFormat, Overrides, SingleWorkspace, TABLE, Tls, address, defaults::over_defaults};
+
+/// Decodes a config file's root node, laid over the defaults.
+pub(super) fn decode(given: &Node, folder: &Path, overrides: &Overrides) -> Result<Config, Vec<Fault>> {
+    let node = over_defaults(given);
+    let faults = Faults::default();
+    let config = root(&node, folder, overrides, &faults);
+    let faults = faults.into_vec();
+    if faults.is_empty() { Ok(config) } else { Err(faults) }
+}
+
+/// The config, which is of use only if no fault was added.
+fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> Config {
+    let mut root = Fields::root(node, faults);
+    let home = value(&mut root, "home", |text| {
+        let path = PathBuf::from(text);
+        if path.is_absolute() { Ok(path) } else { Err("an absolute path".to_owned()) }
+    });
+    let base = Base { folder, home: home.as_deref() };
+
+    let mut limits = section(&mut root, "limits");
+    let source = source(&mut root, &mut limits, &base, overrides);
+    let insecure = root.bool("insecure").unwrap_or_default();
+    let listen_at = root.mark("listen");
+    let config = Config {
+        grpc: grpc::options(&mut root, limits, overrides),
+        source,
+        revisions: revisions(section(&mut root, "revisions")),
+        tokens_file: tokens_file(section(&mut root, "auth"), &base),
+        tls: tls(section(&mut root, "tls"), &base),
+        admin: admin(section(&mut root, "admin"), overrides),
+        log: log(section(&mut root, "log"), overrides),
+        effective: effective(node, overrides),
+    };
+    root.finish();
+    if !insecure {
+        check_callers_are_known(&config, listen_at, faults);
+    }
+    config
+}
+
+/// A service that other machines reach must know its callers.
+fn check_callers_are_known(config: &Config, at: Mark, faults: &Faults) {
+    let known = config.tokens_file.is_some() || config.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+    let listen = config.grpc.listen;
+    if !listen.ip().is_loopback() && !known {
+        let message = format!(
+            "{listen} can be reached from other machines, and every caller would be served: set `auth.tokens_file` or \
+             `tls.client_ca`, or `insecure: true` to allow it"
+        );
+        faults.add(Code::InvalidValue, at, message);
+    }
+}
+
+fn source(
+    root: &mut Fields<'_, '_>,
+    limits: &mut Fields<'_, '_>,
+    base: &Base<'_>,
+    overrides: &Overrides,
+) -> promptd_source::Options {
+    let (roots, workspaces) = workspaces(section(root, "workspaces"), base, overrides);
+    let (shared_skills, skills) = skills(section(root, "skills"), base);
+    let mut watch = section(root, "watch");
+    let options = promptd_source::Options {
+        roots,
+        workspaces,
+        shared_skills,
+        allowed_link_targets: paths(root, "allowed_link_targets", base),
+        profiles: path(root, "profiles", base),
+        settings: Settings {
+            expose_paths: root.bool("expose_paths").unwrap_or_default(),
+            max_file_bytes: size(limits, "max_file_bytes").unwrap_or_default(),
+            skills,
+            max_value_chars: count(limits, "max_value_chars"),
+            max_variable_chars: count(limits, "max_variable_chars"),
+            risks: choice(root, "risks", &RISKS),
+        },
+        watch: choice(&mut watch, "mode", &WATCH_MODES),
+        poll_interval: at_least(&SHORTEST_INTERVAL, &mut watch, "poll_interval", span),
+        sweep_interval: at_least(&SHORTEST_INTERVAL, &mut watch, "sweep_interval", span),
+        ..promptd_source::Options::default()
+    };
+    watch.finish();
+    options
+}
+
+/// The roots and the single workspaces. One of a flag replaces that of the file with the same id.
+fn workspaces(
+    mut fields: Fields<'_, '_>,
+    base: &Base<'_>,
+    overrides: &Overrides,
+) -> (Vec<PathBuf>, Vec<(Id, PathBuf)>) {
+    let root = path(&mut fields, "root", base);
+    let mut ids = BTreeSet::new();
+    let mut single = Vec::new();
+    for (one, at) in values(&mut fields, "single", |text| SingleWorkspace::parse(text, base)) {
+        if !ids.insert(one.id.clone()) {
+            let message = format!("duplicate workspace id `{}`: write `ID=DIR` to give one another id", one.id);
+            fields.faults().add(Code::InvalidValue, at, message);
+        } else if overrides.single.iter().all(|other| other.id != one.id) {
+            single.push(one);
+        }
+    }
+    single.extend(overrides.single.iter().cloned());
+    fields.finish();
+    let roots = overrides.root.clone().or(root).into_iter().collect();
+    (roots, single.into_iter().map(|one| (one.id, one.folder)).collect())
+}
+
+fn skills(mut fields: Fields<'_, '_>, base: &Base<'_>) -> (Vec<PathBuf>, SkillLimits) {
+    let shared = paths(&mut fields, "shared", base);
+    let limits = SkillLimits {
+        max_description_chars: count(&mut fields, "max_description_chars"),
+        max_shown: count(&mut fields, "max_shown"),
+        max_block_chars: count(&mut fields, "max_block_chars"),
+    };
+    fields.finish();
+    (shared, limits)
+}
+
+fn revisions(mut fields: Fields<'_, '_>) -> History {
+    let revisions = History {
+        revisions: at_least(&ONE, &mut fields, "count", a_count),
+        bytes: size(&mut fields, "bytes").unwrap_or_default(),
+    };
+    fields.finish();
+    revisions
+}
+
+fn tokens_file(mut fields: Fields<'_, '_>, base: &Base<'_>) -> Option<PathBuf> {
+    let file = path(&mut fields, "tokens_file", base);
+    fields.finish();
+    file
+}
+
+fn tls(mut fields: Fields<'_, '_>, base: &Base<'_>) -> Option<Tls> {
+    let cert = path(&mut fields, "cert", base);
+    let key = path(&mut fields, "key", base);
+    let client_ca = path(&mut fields, "client_ca", base);
+    let incomplete = cert.is_some() != key.is_some() || (cert.is_none() && client_ca.is_some());
+    if incomplete {
+        let message = "`tls.cert` and `tls.key` must both be set, and with `tls.client_ca` too";
+        fields.faults().add(Code::InvalidValue, fields.at(), message);
+    }
+    fields.finish();
+    Some(Tls { cert: cert?, key: key?, client_ca })
+}
+
+fn admin(mut fields: Fields<'_, '_>, overrides: &Overrides) -> Option<SocketAddr> {
+    let listen = value(&mut fields, "listen", address);
+    fields.finish();
+    overrides.admin.or(listen)
+}
+
+fn log(mut fields: Fields<'_, '_>, overrides: &Overrides) -> Log {
+    let level = value(&mut fields, "level", super::log_level).unwrap_or_default();
+    let format = choice(&mut fields, "format", &LOG_FORMATS);
+    fields.finish();
+    let level = overrides.log_level.as_ref().map_or(level, |(_, level)| level.clone());
+    Log { level, format }
+}
+
+const RISKS: [(&str, RiskPolicy); 3] =
+    [("report", RiskPolicy::Report), ("strip", RiskPolicy::Strip), ("refuse", RiskPolicy::Refuse)];
+const WATCH_MODES: [(&str, WatchMode); 3] =
+    [("auto", WatchMode::Auto), ("events", WatchMode::Events), ("poll", WatchMode::Poll)];
+const LOG_FORMATS: [(&str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
+
+/// Every setting's value by its key, flags included.
+fn effective(node: &Node, overrides: &Overrides) -> BTreeMap<&'static str, Value> {
+    let root = node.to_json();
+    let get = |key: &str| key.split('.').try_fold(&root, |value, part| value.get(part)).cloned().unwrap_or_default();
+    let mut effective: BTreeMap<_, _> = TABLE.iter().map(|setting| (setting.key, get(setting.key))).collect();
+    let mut set = |key, text: Option<String>| {
+        if let Some(text) = text {
+            effective.insert(key, text.into());
+        }
+    };
+    set("listen", overrides.listen.map(|listen| listen.to_string()));
+    set("admin.listen", overrides.admin.map(|listen| listen.to_string()));
+    set("workspaces.root", overrides.root.as_ref().map(|root| root.display().to_string()));
+    set("log.level", overrides.log_level.as_ref().map(|(text, _)| text.clone()));
+    if let Some(Value::Array(single)) = effective.get_mut("workspaces.single") {
+        single.extend(overrides.single.iter().map(|one| format!("{}={}", one.id, one.folder.display()).into()));
+    }
+    effective
+}

@@ -8,6 +8,7 @@
 
 mod decode;
 mod defaults;
+mod known_keys;
 mod table;
 mod values;
 

@@ -91,6 +91,21 @@ fn every_fault_is_reported_at_once_with_its_place() {
 }
 
 #[test]
+fn a_key_of_another_build_or_another_file_says_so() {
+    let text =
+        "memory: {dir: x}\nworkspaces: {root: ws, etcd: {prefix: p}}\nskills:\n  blocklist: [a]\nprofile: kern\n";
+    assert_eq!(
+        read(text).unwrap_err(),
+        [
+            "promptd.yaml:1:1 `memory` is an optional part of promptd, which this build does not have",
+            "promptd.yaml:2:24 `workspaces.etcd` is an optional part of promptd, which this build does not have",
+            "promptd.yaml:4:3 `skills.blocklist` belongs in the workspace.yaml of a workspace",
+            "promptd.yaml:5:1 `profile` belongs in the workspace.yaml of a workspace",
+        ]
+    );
+}
+
+#[test]
 fn a_public_address_needs_callers_that_are_known() {
     let public = format!("listen: 0.0.0.0:50051\n{SERVE}");
     assert!(read(&public).unwrap_err()[0].contains("promptd.yaml:1:9 0.0.0.0:50051 can be reached"));

@@ -21,12 +21,15 @@ use serde_json::Value;
 use self::read::{
     ONE, SHORTEST_INTERVAL, a_count, at_least, choice, count, path, paths, section, size, span, value, values,
 };
-use super::{Base, Config, Log, LogFormat, Overrides, SingleWorkspace, TABLE, Tls, address, defaults::over_defaults};
+use super::{
+    Base, Config, Log, LogFormat, Overrides, SingleWorkspace, TABLE, Tls, address, defaults::over_defaults, known_keys,
+};
 
 /// Decodes a config file's root node, laid over the defaults.
 pub(super) fn decode(given: &Node, folder: &Path, overrides: &Overrides) -> Result<Config, Vec<Fault>> {
-    let node = over_defaults(given);
     let faults = Faults::default();
+    let mut node = over_defaults(given);
+    known_keys::report(&mut node, &faults);
     let config = root(&node, folder, overrides, &faults);
     let faults = faults.into_vec();
     if faults.is_empty() { Ok(config) } else { Err(faults) }

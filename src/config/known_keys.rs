@@ -1,0 +1,50 @@
+//! Keys that are not settings of this build, and have a better message than "unknown key".
+
+use promptd_core::{
+    finding::Code,
+    yaml::{Faults, Node, Pair, Value},
+};
+
+const OPTIONAL_PART: &str = "is an optional part of promptd, which this build does not have";
+const OF_A_WORKSPACE: &str = "belongs in the workspace.yaml of a workspace";
+
+/// Each key with the rest of its message. An optional part is a cargo feature: where it is on, its settings are in
+/// [`super::TABLE`], and its row here is left out. A setting that is renamed or removed gets a row that says what to
+/// write instead.
+const KEYS: &[(&str, &str)] = &[
+    ("inspector", OPTIONAL_PART),
+    ("mcp", OPTIONAL_PART),
+    ("memory", OPTIONAL_PART),
+    ("record", OPTIONAL_PART),
+    ("workspaces.etcd", OPTIONAL_PART),
+    ("agent", OF_A_WORKSPACE),
+    ("context", OF_A_WORKSPACE),
+    ("heartbeat", OF_A_WORKSPACE),
+    ("inputs", OF_A_WORKSPACE),
+    ("locked", OF_A_WORKSPACE),
+    ("profile", OF_A_WORKSPACE),
+    ("skills.allowlist", OF_A_WORKSPACE),
+    ("skills.blocklist", OF_A_WORKSPACE),
+    ("skills.enabled", OF_A_WORKSPACE),
+];
+
+/// Reports these keys, and takes them out of a config file's root node.
+pub(super) fn report(root: &mut Node, faults: &Faults) {
+    for (key, message) in KEYS {
+        let (section, name) = key.split_once('.').map_or((None, *key), |(section, name)| (Some(section), name));
+        let Some(pairs) = pairs(root, section) else { continue };
+        if let Some(index) = pairs.iter().position(|pair| pair.key == name) {
+            let pair = pairs.remove(index);
+            faults.add(Code::UnknownKey, pair.at, format!("`{key}` {message}"));
+        }
+    }
+}
+
+fn pairs<'n>(root: &'n mut Node, section: Option<&str>) -> Option<&'n mut Vec<Pair>> {
+    let Value::Map(pairs) = &mut root.value else { return None };
+    let Some(section) = section else { return Some(pairs) };
+    match &mut pairs.iter_mut().find(|pair| pair.key == section)?.value.value {
+        Value::Map(pairs) => Some(pairs),
+        _ => None,
+    }
+}

@@ -12,16 +12,15 @@
 
 use std::{fmt, sync::Arc};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
 
 use promptd_core::{
     finding::{Code, Finding},
-    globs::{NameGlobs, SkillFilter},
+    globs::{Case, NameGlobs, SkillFilter},
     id::Id,
     text::hex,
-    yaml::{self, Fault, Fields, Mark, Value},
+    yaml::{self, Fault, Fields, Value},
 };
 
 /// Every token that is accepted.
@@ -34,7 +33,7 @@ pub struct Token {
     /// For logs.
     pub name: String,
     sha256: [u8; 32],
-    workspaces: Option<IdGlobs>,
+    workspaces: Option<NameGlobs>,
     skills: Option<SkillFilter>,
 }
 
@@ -83,7 +82,7 @@ impl Tokens {
 impl Token {
     /// Whether it is for that workspace.
     pub(super) fn admits(&self, workspace: &Id) -> bool {
-        self.workspaces.as_ref().is_none_or(|globs| globs.set.is_match(workspace.as_str()))
+        self.workspaces.as_ref().is_none_or(|globs| globs.matches(workspace.as_str()))
     }
 
     /// The wall around the skills that it may see; `None`: it may see all.
@@ -102,8 +101,10 @@ fn token(mut fields: Fields<'_, '_>) -> Option<Token> {
     let (at, faults) = (fields.at(), fields.faults());
     let name = fields.text("name");
     let secret = secret(&mut fields);
-    let workspaces = fields.texts("workspaces").map(|globs| IdGlobs::compile(&globs, &fields));
-    let skills = fields.texts("skills").map(|globs| skill_wall(&globs, &fields));
+    // A wall must not be wider than it looks: ids differ by case, unlike skill names.
+    let workspaces = NameGlobs::read(&mut fields, "workspaces", Case::Exact);
+    let skills = NameGlobs::read(&mut fields, "skills", Case::Ignored)
+        .map(|allow| SkillFilter { allow: Some(allow), block: NameGlobs::default() });
     fields.finish();
     if name.is_none() {
         faults.add(Code::InvalidValue, at, "a token needs a `name`, for the log");
@@ -142,45 +143,6 @@ fn secret(fields: &mut Fields<'_, '_>) -> Option<[u8; 32]> {
             faults.add(Code::InvalidValue, at, "a token needs either `token` or `sha256`");
             None
         }
-    }
-}
-
-fn skill_wall(globs: &[(&str, Mark)], fields: &Fields<'_, '_>) -> SkillFilter {
-    let allow = NameGlobs::compile(globs.iter().map(|(glob, _)| glob)).unwrap_or_else(|e| {
-        let at = e.one.as_ref().and_then(|(index, _)| globs.get(*index)).map_or(fields.at(), |(_, at)| *at);
-        fields.faults().add(Code::GlobInvalid, at, e.to_string());
-        NameGlobs::default()
-    });
-    SkillFilter { allow: Some(allow), block: NameGlobs::default() }
-}
-
-/// Globs over workspace ids. Unlike skill names these differ by case: a wall must not be wider than it looks.
-#[derive(Clone)]
-struct IdGlobs {
-    globs: Vec<String>,
-    set: GlobSet,
-}
-
-impl IdGlobs {
-    fn compile(globs: &[(&str, Mark)], fields: &Fields<'_, '_>) -> Self {
-        let mut set = GlobSetBuilder::new();
-        for (glob, at) in globs {
-            match GlobBuilder::new(glob).build() {
-                Ok(glob) => _ = set.add(glob),
-                Err(e) => fields.faults().add(Code::GlobInvalid, *at, format!("glob `{glob}`: {}", e.kind())),
-            }
-        }
-        let set = set.build().unwrap_or_else(|e| {
-            fields.faults().add(Code::GlobInvalid, fields.at(), e.kind().to_string());
-            GlobSet::empty()
-        });
-        Self { globs: globs.iter().map(|(glob, _)| (*glob).to_owned()).collect(), set }
-    }
-}
-
-impl PartialEq for IdGlobs {
-    fn eq(&self, other: &Self) -> bool {
-        self.globs == other.globs
     }
 }
 

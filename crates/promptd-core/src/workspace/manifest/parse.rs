@@ -2,7 +2,7 @@
 
 use crate::{
     finding::{Code, Finding, Place, Severity},
-    globs::{NameGlobs, SkillFilter},
+    globs::{Case, NameGlobs, SkillFilter},
     id::Id,
     profile::ProfileSet,
     settings::RiskPolicy,
@@ -11,7 +11,7 @@ use crate::{
         manifest::{AgentSettings, ContextSettings, Lock, MANIFEST, Manifest, inputs, values},
         tree::FileBytes,
     },
-    yaml::{self, Fields, MAX_YAML_BYTES, Mark},
+    yaml::{self, Fields, MAX_YAML_BYTES},
 };
 
 /// How many faults of one file are told; the rest is counted.
@@ -125,25 +125,10 @@ fn context(mut fields: Fields<'_, '_>, defaults: &ContextSettings) -> ContextSet
 
 fn skills(mut fields: Fields<'_, '_>) -> (bool, SkillFilter) {
     let enabled = fields.bool("enabled").unwrap_or(true);
-    let allow = globs(&mut fields, "allowlist");
-    let block = globs(&mut fields, "blocklist").unwrap_or_default();
+    let allow = NameGlobs::read(&mut fields, "allowlist", Case::Ignored);
+    let block = NameGlobs::read(&mut fields, "blocklist", Case::Ignored).unwrap_or_default();
     fields.finish();
     (enabled, SkillFilter { allow, block })
-}
-
-/// Each bad glob is a fault at its own line.
-fn globs(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<NameGlobs> {
-    let texts = fields.texts(key)?;
-    let name = fields.name(key);
-    let fault = |at: Mark, error: String| fields.faults().add(Code::GlobInvalid, at, format!("`{name}`: {error}"));
-    let mut good = Vec::with_capacity(texts.len());
-    for (glob, at) in texts {
-        match NameGlobs::compile([glob]) {
-            Ok(_) => good.push(glob),
-            Err(error) => fault(at, error.to_string()),
-        }
-    }
-    NameGlobs::compile(good).map_err(|error| fault(fields.mark(key), error.to_string())).ok()
 }
 
 fn heartbeat(mut fields: Fields<'_, '_>, reader: &mut values::Reader) -> Option<String> {

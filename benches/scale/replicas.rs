@@ -28,7 +28,7 @@ use crate::{
 /// Callers at a time, over all replicas.
 const CALLERS: usize = 32;
 const CONNECTIONS: usize = 2;
-/// As in the service config that the README gives to clients: so many tries, the first pause, and how it grows.
+/// As in the service config that docs/calling.md gives to clients: so many tries, the first pause, and how it grows.
 const TRIES: u32 = 4;
 const BACKOFF: Duration = Duration::from_millis(100);
 

@@ -38,24 +38,51 @@ def test_a_chat_gets_each_message_once(server):
     assert "skeleton" not in second and "workspace_context" not in second and "ROLE_USER" in second
 
 
-def snippet(language):
-    """A program of the README, between its heredoc's marks."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    return re.search(rf"<<'{language}'\n(.*?)\n{language}\n", readme, re.S).group(1)
+# Where the test tree has the packages that the documents install in the current folder.
+MODULES = os.environ | {"NODE_PATH": str(ROOT / "examples/node_modules")}
+ADDRESS = "127.0.0.1:50051"
 
 
-@pytest.mark.parametrize("language, command", [("PY", (sys.executable, "-")), ("JS", ("node", "-"))])
-def test_the_readmes_first_calls_work_as_printed(server, language, command):
-    program = snippet(language)
-    assert "127.0.0.1:50051" in program
-    # Where the test tree has the packages that the README installs in the current folder.
-    modules = os.environ | {"NODE_PATH": str(ROOT / "examples/node_modules")}
-    done = run(*command, input=program.replace("127.0.0.1:50051", server.address), env=modules)
+def run_as_printed(server, command, program):
+    assert ADDRESS in program
+    done = run(*command, input=program.replace(ADDRESS, server.address), env=MODULES)
     assert done.returncode == 0, done.stderr
-    assert "--- skeleton\nYou are a conversational AI assistant." in done.stdout
-    assert "--- workspace_context" in done.stdout
+    return done.stdout
 
 
-def test_the_readme_shows_the_service_config_that_is_there():
+@pytest.mark.parametrize("mark, command", [("PY", (sys.executable, "-")), ("JS", ("node", "-"))])
+def test_the_readmes_first_calls_work_as_printed(server, mark, command):
+    """The program between a heredoc's marks."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert SERVICE_CONFIG.strip() in readme
+    printed = run_as_printed(server, command, re.search(rf"<<'{mark}'\n(.*?)\n{mark}\n", readme, re.S).group(1))
+    assert "--- skeleton\nYou are a conversational AI assistant." in printed
+    assert "--- workspace_context" in printed
+
+
+def calling():
+    return (ROOT / "docs/calling.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "language, command, blocks, expected",
+    [
+        (
+            "python",
+            (sys.executable, "-"),
+            6,
+            ["['ephemeral']", "name: tide-window", "True '' 0", "NOT_FOUND WORKSPACE_NOT_FOUND"],
+        ),
+        ("js", ("node", "-"), 2, ["[ 'ephemeral' ]"]),
+    ],
+)
+def test_the_manual_of_calls_works_as_printed(server, language, command, blocks, expected):
+    """The blocks of one language are one program, from top to bottom."""
+    found = re.findall(rf"^```{language}\n(.*?)^```$", calling(), re.S | re.M)
+    assert len(found) == blocks
+    printed = run_as_printed(server, command, "\n".join(found))
+    for text in expected:
+        assert text in printed
+
+
+def test_the_manual_of_calls_shows_the_service_config_that_is_there():
+    assert SERVICE_CONFIG.strip() in calling()

@@ -26,7 +26,6 @@ impl Reflection {
             Builder::configure()
                 .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
                 .register_encoded_file_descriptor_set(api::health::DESCRIPTORS)
-                .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
         };
         let (v1, v1alpha) = (builder().build_v1()?, builder().build_v1alpha()?);
         Ok(Self { v1: Unnamed::new(v1), v1alpha: Unnamed::new(v1alpha) })

@@ -5,7 +5,7 @@ use std::fmt;
 /// A field whose value is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The field's path, such as `turn.knowledge[3]`.
+    /// The field's path, such as `turn.knowledge[3]`; empty: the whole request.
     pub field: String,
     /// What is wrong and what would be right: one sentence.
     pub message: String,
@@ -42,6 +42,9 @@ impl Violations {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.field.is_empty() {
+            return f.write_str(&self.message);
+        }
         write!(f, "{}: {}", self.field, self.message)
     }
 }

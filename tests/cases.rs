@@ -71,14 +71,13 @@ fn prompt_text(snapshot: &Snapshot, prompt: &prompt::Prompt<'_>) -> String {
     }
     writeln!(text, "=== sections").unwrap();
     for section in &prompt.sections {
-        let place = section
-            .place
-            .as_ref()
-            .map_or("-".to_owned(), |(message, range)| format!("{message}:{}..{}", range.start, range.end));
+        let position = section.position.as_ref().map_or("-".to_owned(), |position| {
+            format!("{}:{}..{}", position.message, position.bytes.start, position.bytes.end)
+        });
         let file = section.source.as_ref().map_or(String::new(), |source| format!(" from {}", source.path));
         writeln!(
             text,
-            "{:?} {} {place} {}/{} {:?}{file} {}",
+            "{:?} {} {position} {}/{} {:?}{file} {}",
             section.outcome,
             section.id,
             section.included.chars,

@@ -28,9 +28,9 @@ pub fn assemble_all(snapshot: &prompt::Prepared, turn: &Turn) {
         let Ok(prompt) = prompt::assemble(snapshot, profile, turn) else { continue };
         for (index, message) in prompt.messages.iter().enumerate().filter(|(_, m)| m.origin.is_none()) {
             let mut end = 0;
-            for (at, range) in prompt.sections.iter().filter_map(|section| section.place.as_ref()) {
-                if *at as usize == index {
-                    let range = range.start as usize..range.end as usize;
+            for position in prompt.sections.iter().filter_map(|section| section.position.as_ref()) {
+                if position.message as usize == index {
+                    let range = position.range();
                     assert!(range.start >= end && message.content.get(range.clone()).is_some());
                     end = range.end;
                 }

@@ -24,7 +24,9 @@ pub(super) fn layers(out: &mut impl Write, prompt: &Prompt<'_>) -> io::Result<()
             message.role.as_str(),
             size(message.size)
         )?;
-        let stands_here = |section: &SectionReport| section.place.as_ref().is_some_and(|(at, _)| *at as usize == index);
+        let stands_here = |section: &SectionReport| {
+            section.position.as_ref().is_some_and(|position| position.message as usize == index)
+        };
         for section in prompt.sections.iter().filter(|section| stands_here(section)) {
             writeln!(out, "{}", line(section))?;
         }

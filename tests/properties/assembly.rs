@@ -116,8 +116,7 @@ fn a_file_of_which_nothing_is_read_stands_as_its_marker() {
         check_invariants(&snapshot, &prompt);
         let section = prompt.sections.iter().find(|section| section.id == id).unwrap();
         assert_eq!((section.outcome, section.included.bytes), (Outcome::Truncated, 0));
-        let (message, range) = section.place.clone().unwrap();
-        let text = &prompt.messages[message as usize].content[range.start as usize..range.end as usize];
+        let text = prompt.section_text(section).unwrap();
         assert!(text.contains("[AGENTS.md cut: 0 characters of 3 bytes shown]"), "{text}");
     }
 }

@@ -16,8 +16,7 @@ use crate::arbitrary::{checked, files, raw_turn, settings, snapshot};
 /// The skills in the prompt, by name, read from the block as a model reads it.
 fn listed(prompt: &Prompt<'_>) -> BTreeSet<String> {
     let skills = prompt.sections.iter().find(|section| section.id == "skills");
-    let Some((message, range)) = skills.and_then(|section| section.place.as_ref()) else { return BTreeSet::new() };
-    let text = &prompt.messages[*message as usize].content[range.start as usize..range.end as usize];
+    let Some(text) = skills.and_then(|section| prompt.section_text(section)) else { return BTreeSet::new() };
     let block = &text[text.find("\n<available_skills>\n").unwrap() + 1..];
     let block = &block[..block.find("</available_skills>").unwrap() + "</available_skills>".len()];
     let document = roxmltree::Document::parse(block).unwrap();
@@ -27,7 +26,7 @@ fn listed(prompt: &Prompt<'_>) -> BTreeSet<String> {
 
 /// The context files in the prompt.
 fn shown_files(prompt: &Prompt<'_>) -> BTreeSet<String> {
-    let files = prompt.sections.iter().filter(|s| s.id.starts_with("workspace_context/") && s.place.is_some());
+    let files = prompt.sections.iter().filter(|s| s.id.starts_with("workspace_context/") && s.position.is_some());
     files.map(|section| section.id.to_string()).collect()
 }
 
@@ -102,8 +101,7 @@ proptest! {
                 let whole = prompt::assemble(&snapshot, five_layer(&snapshot), &plain).unwrap();
                 let text = |prompt: &Prompt<'_>, id: &str| {
                     let section = prompt.sections.iter().find(|section| section.id == id)?;
-                    let (message, range) = section.place.as_ref()?;
-                    Some(prompt.messages[*message as usize].content[range.start as usize..range.end as usize].to_owned())
+                    prompt.section_text(section).map(str::to_owned)
                 };
                 for (lock, id) in [(Lock::Persona, "persona"), (Lock::Ephemeral, "ephemeral")] {
                     if locks(lock) {

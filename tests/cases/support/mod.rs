@@ -232,12 +232,13 @@ pub fn check_invariants(snapshot: &Snapshot, prompt: &Prompt<'_>) {
         assert_eq!(message.size.bytes, message.content.len() as u64);
         assert_eq!(message.size.chars, message.content.chars().count() as u64);
         let mut end = 0;
-        for (at, range) in prompt.sections.iter().filter_map(|section| section.place.as_ref()) {
-            if *at as usize == index {
-                assert!(range.start as usize >= end && range.start < range.end, "sections overlap or are empty");
-                let between = &message.content[end..range.start as usize];
+        for position in prompt.sections.iter().filter_map(|section| section.position.as_ref()) {
+            if position.message as usize == index {
+                let range = position.range();
+                assert!(range.start >= end && range.start < range.end, "sections overlap or are empty");
+                let between = &message.content[end..range.start];
                 assert!(between.trim().is_empty(), "bytes that belong to no section: {between:?}");
-                end = range.end as usize;
+                end = range.end;
             }
         }
         assert_eq!(end, message.content.len(), "the message's last bytes belong to no section");
@@ -245,7 +246,7 @@ pub fn check_invariants(snapshot: &Snapshot, prompt: &Prompt<'_>) {
     for section in &prompt.sections {
         // Of a section that was cut, the marker stands at least.
         let stands = section.included.bytes > 0 || section.outcome == Outcome::Truncated;
-        assert_eq!(section.place.is_some(), stands, "{}", section.id);
+        assert_eq!(section.position.is_some(), stands, "{}", section.id);
         if section.outcome.is_loss() {
             assert!(!section.reason.is_empty(), "{} says no reason", section.id);
             assert!(!prompt.findings.is_empty(), "{} was lost without a finding", section.id);
@@ -267,10 +268,7 @@ pub fn check_invariants(snapshot: &Snapshot, prompt: &Prompt<'_>) {
 
 /// The texts of the sections whose id is so.
 fn texts<'p>(prompt: &'p Prompt<'_>, is: impl Fn(&str) -> bool + 'p) -> impl Iterator<Item = &'p str> {
-    prompt.sections.iter().filter(move |section| is(&section.id)).filter_map(|section| {
-        let (message, range) = section.place.as_ref()?;
-        Some(&prompt.messages[*message as usize].content[range.start as usize..range.end as usize])
-    })
+    prompt.sections.iter().filter(move |section| is(&section.id)).filter_map(|section| prompt.section_text(section))
 }
 
 /// The block is within its limit, is XML, and gives back the strings of skills that the workspace shows.

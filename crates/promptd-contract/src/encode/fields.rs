@@ -9,7 +9,7 @@ use crate::proto;
 use promptd_core::{
     digest::Digest,
     finding::{Finding, Place},
-    prompt::{CachePlan, Message, SectionReport, Size, Source},
+    prompt::{CachePlan, Message, Position, SectionReport, Size, Source},
     turn::ToolCall,
 };
 
@@ -73,10 +73,10 @@ impl Fields for SectionReport<'_> {
         sink.text(1, &self.id);
         sink.number(2, number(proto::Outcome::from(self.outcome)));
         sink.text(3, &self.reason);
-        if let Some((message, range)) = &self.place {
+        if let Some(Position { message, bytes }) = &self.position {
             sink.some_number(4, (*message).into());
-            sink.number(5, range.start);
-            sink.number(6, range.end);
+            sink.number(5, bytes.start);
+            sink.number(6, bytes.end);
         }
         if let Some(source) = &self.source {
             sink.message(7, &**source);

@@ -6,7 +6,7 @@ use super::*;
 use crate::proto;
 use promptd_core::{
     profile::Stability,
-    prompt::{CachePlan, ConversationOrigin, Memo, Outcome, SectionReport, Size, Source},
+    prompt::{CachePlan, ConversationOrigin, Memo, Outcome, Position, SectionReport, Size, Source},
     turn::{ConversationMessage, Role, ToolCall},
 };
 
@@ -33,11 +33,11 @@ fn prompt(said: &ConversationMessage) -> Prompt<'_> {
         memo: None,
         origin,
     };
-    let section = |place, source| SectionReport {
+    let section = |position, source| SectionReport {
         id: "workspace_context/AGENTS.md".into(),
         outcome: Outcome::Truncated,
         reason: "cut".into(),
-        place,
+        position,
         source,
         original: size,
         included: Size::default(),
@@ -51,7 +51,10 @@ fn prompt(said: &ConversationMessage) -> Prompt<'_> {
             message(0, None),
             message(1, Some(ConversationOrigin { index: 0, message: said, unchanged: true })),
         ],
-        sections: vec![section(Some((0, 0..300)), Some(Cow::Owned(source))), section(None, None)],
+        sections: vec![
+            section(Some(Position { message: 0, bytes: 0..300 }), Some(Cow::Owned(source))),
+            section(None, None),
+        ],
         findings: findings.map(|place| Cow::Owned(Finding::new(Code::SkillInvalid, place, "x"))).into(),
         digest: Digest([9; 32]),
         size,

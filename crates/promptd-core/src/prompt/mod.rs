@@ -1,35 +1,26 @@
 //! Assembly: a pure function of snapshot, profile and turn.
 //!
-//! [`assemble`](fn@assemble) goes through the profile's messages; [`section`] renders one section, a file a kind;
-//! [`prepared`] keeps what depends on the snapshot alone, so that it is rendered once a revision; every text that
-//! comes out has a report and, where something was lost, a finding.
+//! [`assemble`](fn@assemble) goes through the profile's messages in order. Every text that comes out has a
+//! [`SectionReport`], and every loss has a [`Finding`](crate::finding::Finding). From the bottom up:
+//!
+//! - `output`: what assembly gives back;
+//! - `validate`: whether the turn may be assembled;
+//! - `scope`: the values of one turn, as templates see them;
+//! - `budget`: the limits that sections share;
+//! - `conversation`: which of the caller's messages are carried, and how;
+//! - `section`: rendering one section, a file for each kind;
+//! - `assembly`: messages joined from sections; what depends on the snapshot alone is rendered once a revision.
 
-mod answer;
-mod assemble;
-mod block;
+mod assembly;
 mod budget;
-mod cache_plan;
-mod clock;
 mod conversation;
-mod digest;
-mod draft;
-mod error;
-mod forecast;
-mod inputs;
-mod locals;
-mod lock;
-mod memo;
-mod one_line;
-mod prepared;
+mod output;
 mod scope;
 mod section;
-mod token_counts;
+mod validate;
 
-pub use answer::{CachePrefix, ConversationOrigin, Message, Outcome, Prompt, SectionReport, Size, Source};
-pub use assemble::assemble;
-pub use cache_plan::CachePlan;
-pub use error::TurnError;
-pub use forecast::{forecast, may_lose};
-pub use memo::Memo;
-pub use prepared::Prepared;
-pub use token_counts::count_tokens;
+pub use assembly::{Prepared, assemble, count_tokens, forecast, may_lose};
+pub use output::{
+    CachePlan, CachePrefix, ConversationOrigin, Memo, Message, Outcome, Position, Prompt, SectionReport, Size, Source,
+};
+pub use validate::TurnError;

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::{cut_finding, message_id, report};
+use super::window::{cut_finding, message_id, report};
 use crate::{
     finding::Finding,
-    prompt::{Outcome, SectionReport, answer::measure},
+    prompt::output::{Outcome, SectionReport, Size},
     turn::ConversationMessage,
 };
 
@@ -24,7 +24,7 @@ pub(super) fn distinct(
         } else if !same(message, &all[first]) {
             let reason = format!("It has the id of message {first}, which says something else and is kept.");
             findings.push(cut_finding(index, &reason));
-            let dropped = SectionReport { original: measure(&message.content), ..report(Outcome::Dropped, reason) };
+            let dropped = SectionReport { original: Size::of(&message.content), ..report(Outcome::Dropped, reason) };
             lost.push(SectionReport { id: message_id(index), ..dropped });
         }
     }

@@ -2,57 +2,55 @@
 
 use std::borrow::Cow;
 
-use super::{ConversationWindow, cut_finding, message_id, report, tool_results};
+use super::{
+    tool_results,
+    window::{ConversationWindow, cut_finding, message_id, report},
+};
 use crate::{
     finding::{Code, Finding, Place},
-    profile::ConversationSpec,
-    profile::Stability,
+    profile::{ConversationSpec, Stability},
     prompt::{
-        ConversationOrigin, Message, Outcome, SectionReport,
-        answer::measure,
-        digest,
-        locals::{Local, Locals},
-        one_line::one_line,
-        scope::TurnScope,
+        output::{ConversationOrigin, Message, Outcome, Position, SectionReport, Size, digest},
+        scope::{Local, Locals, TurnScope, one_line},
     },
     text::clamped,
     turn::{ConversationMessage, Role},
 };
 
-/// Adds the message at `index` to what is carried: a long tool result cut, the rest in the profile's form.
+/// Adds the message at `index` to the window: a long tool result cut, the rest in the profile's form.
 pub(super) fn carry<'a>(
     spec: &ConversationSpec,
     scope: &TurnScope<'a>,
     index: usize,
     result_limit: u64,
-    carried: &mut ConversationWindow<'a>,
+    window: &mut ConversationWindow<'a>,
 ) {
     let message = &scope.turn.conversation.messages[index];
     let content = if let Some(cut) = tool_results::shortened(message, result_limit) {
-        let included = measure(&message.content[..cut.head]);
+        let included = Size::of(&message.content[..cut.head]);
         let end = clamped(cut.text.len());
-        let at = clamped(carried.messages.len());
-        carried.findings.push(cut_finding(index, &cut.reason));
-        carried.sections.push(SectionReport {
+        let at = clamped(window.messages.len());
+        window.findings.push(cut_finding(index, &cut.reason));
+        window.sections.push(SectionReport {
             id: message_id(index),
-            place: Some((at, 0..end)),
-            original: measure(&message.content),
+            position: Some(Position { message: at, bytes: 0..end }),
+            original: Size::of(&message.content),
             included,
             ..report(Outcome::Truncated, cut.reason)
         });
         Cow::Owned(cut.text)
     } else {
-        let written = written(spec, scope, message, index, &mut carried.findings);
+        let written = written(spec, scope, message, index, &mut window.findings);
         written.map_or(Cow::Borrowed(&*message.content), Cow::Owned)
     };
-    carried.messages.push(Message {
+    window.messages.push(Message {
         role: message.role,
         name: "",
         ephemeral: false,
         digest: digest::message(message.role, "", &[digest::chunk("", &content)]),
         cache_prefix: Cow::default(),
         memo: None,
-        size: measure(&content),
+        size: Size::of(&content),
         stability: Stability::Volatile,
         origin: Some(ConversationOrigin {
             index: clamped(index),

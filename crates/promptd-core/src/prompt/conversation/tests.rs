@@ -7,11 +7,10 @@ use std::{
 use jiff::Timestamp;
 use proptest::prelude::*;
 
-use super::*;
 use crate::{
     id::Id,
     profile::ProfileSet,
-    prompt::{ConversationOrigin, Prepared, Prompt, assemble},
+    prompt::{ConversationOrigin, Message, Outcome, Prepared, Prompt, assemble},
     settings::Settings,
     turn::{Conversation, ConversationMessage, Role, Segment, ToolCall, Turn},
     workspace::{Load, MemoryTree, load},

@@ -3,13 +3,10 @@
 //! The cut is aimed at a place that stays the same for many turns, so that providers can keep the prefix: the end of
 //! a summarised segment, else a multiple of twenty; and then it is walked back to a message of the user.
 
-use super::{estimate, position, segments, tool_results};
+use super::{segments, tool_results};
 use crate::{
     profile::TrimSpec,
-    prompt::{
-        budget::{amount, share},
-        scope::TurnScope,
-    },
+    prompt::{budget::estimate, scope::TurnScope},
     turn::{ConversationMessage, Role},
 };
 
@@ -39,6 +36,11 @@ pub(super) fn trim_front(scope: &TurnScope<'_>, kept: &[usize], result_limit: u6
     history.start(budget)
 }
 
+/// A message's index in the whole history.
+pub(super) fn position(scope: &TurnScope<'_>, index: usize) -> u64 {
+    scope.turn.conversation.first_index.saturating_add(index as u64)
+}
+
 /// The estimated tokens that a profile has.
 pub(super) struct TrimBudget {
     /// For messages.
@@ -50,8 +52,8 @@ pub(super) struct TrimBudget {
 impl TrimBudget {
     /// Without segments there is nothing to summarise with: all of it is for messages.
     pub(super) fn of(trim: &TrimSpec, scope: &TurnScope<'_>) -> Self {
-        let max = amount(&trim.max_tokens, scope.profile, &scope.inputs).unwrap_or(0);
-        let share = share(&trim.summary_budget, scope.profile, &scope.inputs);
+        let max = scope.amount(&trim.max_tokens).unwrap_or(0);
+        let share = scope.share(&trim.summary_budget);
         if scope.turn.conversation.segments.is_empty() || share == 0.0 {
             return Self { raw: max, summaries: 0 };
         }

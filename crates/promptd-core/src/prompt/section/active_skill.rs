@@ -2,13 +2,13 @@
 
 use minijinja::Value;
 
-use super::{RenderedSection, failed, included, omitted};
+use super::rendered::RenderedSection;
 use crate::{
     profile::{Body, SectionSpec, Template},
     prompt::{
-        Source, TurnError,
-        locals::{Local, Locals},
-        scope::TurnScope,
+        output::Source,
+        scope::{Local, Locals, TurnScope},
+        validate::TurnError,
     },
     turn::Role,
     workspace::{SKILL_FILE, Skill},
@@ -26,7 +26,7 @@ pub fn check(scope: &TurnScope<'_>) -> Result<(), TurnError> {
 
 /// Renders the template over the active skill; without one there is nothing.
 pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<'a>) -> RenderedSection<'a> {
-    let Ok(Some(skill)) = find(scope) else { return omitted(spec) };
+    let Ok(Some(skill)) = find(scope) else { return RenderedSection::omitted(spec) };
     // A reader of UTF-16, such as the JVM, sorts characters beyond U+FFFF before those at the end of the first plane.
     let mut files: Vec<&str> = skill.files.iter().map(|file| &*file.path).collect();
     files.sort_by(|a, b| a.encode_utf16().cmp(b.encode_utf16()));
@@ -38,8 +38,8 @@ pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<
     ]);
     let own = [("skill", Local::Value(value))];
     let mut rendered = match scope.profile.templates.render(template, &Locals { own: &own, outer: scope }) {
-        Ok(text) => included(spec, text),
-        Err(error) => return failed(spec, scope, &error),
+        Ok(text) => RenderedSection::included(spec, text),
+        Err(error) => return RenderedSection::failed(spec, scope, &error),
     };
     let source = Source { path: format!("{}/{SKILL_FILE}", skill.folder).into(), sha256: skill.sha256.clone() };
     rendered.blocks = rendered.blocks.into_iter().map(|block| block.made_from(source.clone())).collect();

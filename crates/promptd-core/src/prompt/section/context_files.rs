@@ -1,17 +1,14 @@
 //! The workspace's context files under fair limits: five-layer's third layer.
 
 use super::{
-    RenderedSection, failed,
-    text::{absent, cut_reason, dropped, extent, head_size, original, source, truncated},
+    block::TextBlock,
+    document::{absent, cut_reason, dropped, extent, head_size, original, source, truncated},
+    rendered::RenderedSection,
 };
 use crate::{
     finding::Finding,
     profile::{SectionSpec, Template},
-    prompt::{
-        block::TextBlock,
-        locals::{Local, Locals},
-        scope::TurnScope,
-    },
+    prompt::scope::{Local, Locals, TurnScope},
     text::{
         cut::{Cut, cut},
         inline::inline,
@@ -45,7 +42,7 @@ pub fn render<'a>(
         let block = match document {
             Some(document) => match file(spec, document, purpose, share, entry, scope, &mut rendered.findings) {
                 Ok(block) => block,
-                Err(error) => return failed(spec, scope, &error),
+                Err(error) => return RenderedSection::failed(spec, scope, &error),
             },
             None if !kept(path) => {
                 TextBlock::omitted(id(spec, path), spec.stability, "The turn keeps other context files only.")
@@ -62,7 +59,7 @@ pub fn render<'a>(
     } else {
         match scope.profile.templates.render(heading, scope) {
             Ok(text) => TextBlock::included(&*spec.id, spec.stability, text),
-            Err(error) => return failed(spec, scope, &error),
+            Err(error) => return RenderedSection::failed(spec, scope, &error),
         }
     };
     rendered.blocks.insert(0, head);

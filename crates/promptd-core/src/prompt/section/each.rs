@@ -2,16 +2,14 @@
 
 use minijinja::{Value, value::ValueKind};
 
-use super::{RenderedSection, failed, omitted};
+use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     finding::{Code, Finding, Place},
     profile::{Each, Scope, SectionSpec},
     prompt::{
-        answer::measure,
-        block::TextBlock,
         budget::Budgets,
-        locals::{Local, Locals},
-        scope::TurnScope,
+        output::Size,
+        scope::{Local, Locals, TurnScope},
     },
     text::thousands,
     turn::Snippet,
@@ -27,9 +25,10 @@ pub fn render<'a>(
     budgets: &mut Budgets,
 ) -> RenderedSection<'a> {
     match entries(each, scope) {
-        Ok(entries) if entries.is_empty() => omitted(spec),
-        Ok(entries) => fill(spec, each, scope, &entries, budgets).unwrap_or_else(|error| failed(spec, scope, &error)),
-        Err(error) => failed(spec, scope, &error),
+        Ok(entries) if entries.is_empty() => RenderedSection::omitted(spec),
+        Ok(entries) => fill(spec, each, scope, &entries, budgets)
+            .unwrap_or_else(|error| RenderedSection::failed(spec, scope, &error)),
+        Err(error) => RenderedSection::failed(spec, scope, &error),
     }
 }
 
@@ -65,7 +64,7 @@ fn fill<'a>(
         }
         let reason =
             format!("It takes {cost} of the {rest} left in the budget `{name}`, and stands whole or not at all.");
-        let block = TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), measure(&text));
+        let block = TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), Size::of(&text));
         return Ok(RenderedSection { blocks: vec![block], findings: vec![exceeded(spec, each, scope, &reason)] });
     }
     let mut cost = budgets.cost(budget, &header) + budgets.cost(budget, &footer);
@@ -85,12 +84,12 @@ fn fill<'a>(
     }
     budgets.overflow(budget, if fit == 0 { 0 } else { cost });
     let reason = format!("{fit} of {} entries fit into the budget `{name}`.", thousands(entries.len() as u64));
-    let original = measure(&whole());
+    let original = Size::of(&whole());
     let block = if fit == 0 {
         TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), original)
     } else {
         let text = join(&header, &entries[..fit], &each.between, &footer);
-        let included = measure(&text);
+        let included = Size::of(&text);
         TextBlock::included(&*spec.id, spec.stability, text).truncated(reason.clone(), original, included)
     };
     Ok(RenderedSection { blocks: vec![block], findings: vec![exceeded(spec, each, scope, &reason)] })

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{RenderedSection, included};
+use super::rendered::RenderedSection;
 use crate::{
     finding::{Finding, member},
     profile::{Fact, Scope, SectionSpec},
-    prompt::{one_line::one_line, scope::TurnScope},
+    prompt::scope::{TurnScope, one_line},
 };
 
 /// Renders the facts that are known. Every value stays on its line.
@@ -24,7 +24,7 @@ pub fn render<'a>(spec: &'a SectionSpec, header: &str, facts: &[Fact], scope: &T
     }
     variables(&mut text, scope, &mut findings);
     text.truncate(text.trim_end().len());
-    let mut rendered = included(spec, text);
+    let mut rendered = RenderedSection::included(spec, text);
     rendered.findings.extend(findings);
     rendered
 }

@@ -1,26 +1,22 @@
 //! Rendering one section: a file a kind.
 
 mod active_skill;
+mod block;
 mod context_files;
+mod document;
 mod each;
 mod facts;
+mod rendered;
 mod skills;
 mod summary_tree;
 mod text;
 
 pub use active_skill::check as check_active_skill;
+pub use block::TextBlock;
+pub use rendered::RenderedSection;
 
-use std::borrow::Cow;
-
-use super::{
-    block::{RenderedSection, TextBlock},
-    budget::Budgets,
-    scope::TurnScope,
-};
-use crate::{
-    finding::{Code, Finding, Place},
-    profile::{Body, Scope, SectionSpec},
-};
+use super::{budget::Budgets, scope::TurnScope};
+use crate::profile::{Body, SectionSpec};
 
 /// Renders a section of the profile for a turn.
 pub fn render<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, budgets: &mut Budgets) -> RenderedSection<'a> {
@@ -30,7 +26,7 @@ pub fn render<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, budgets: &mut Bu
     if spec.file.is_some() {
         return text::from_file(spec, scope);
     }
-    if let Some(left_out) = gate(spec, scope, scope) {
+    if let Some(left_out) = RenderedSection::unless(spec, scope, scope) {
         return left_out;
     }
     match &spec.body {
@@ -42,40 +38,4 @@ pub fn render<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, budgets: &mut Bu
         Body::Skills(template) => skills::render(spec, template, scope),
         Body::Facts { header, facts } => facts::render(spec, header, facts, scope),
     }
-}
-
-/// What a section gives whose condition does not hold; `None`: it holds.
-fn gate<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, names: &dyn Scope) -> Option<RenderedSection<'a>> {
-    let when = spec.when.as_ref()?;
-    match scope.profile.templates.holds(when, names) {
-        Ok(true) => None,
-        Ok(false) => Some(omitted(spec)),
-        Err(error) => Some(failed(spec, scope, &error)),
-    }
-}
-
-/// A section that has nothing to say.
-fn omitted(spec: &SectionSpec) -> RenderedSection<'_> {
-    let reason: Cow<'_, str> = if spec.omitted.is_empty() {
-        format!("Its condition `{}` does not hold.", if spec.gate.is_empty() { "has text" } else { &spec.gate }).into()
-    } else {
-        Cow::Borrowed(&spec.omitted)
-    };
-    TextBlock::omitted(&*spec.id, spec.stability, reason).into()
-}
-
-/// A section whose template failed on this turn's values.
-fn failed<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, error: &str) -> RenderedSection<'a> {
-    let message = format!("the section `{}` of the profile `{}` failed: {error}", spec.id, scope.profile.name);
-    let reason = "Its template failed; a finding says how.";
-    let block = TextBlock::dropped(&*spec.id, spec.stability, reason, super::Size::default());
-    RenderedSection {
-        blocks: vec![block],
-        findings: vec![Finding::new(Code::TemplateFailed, Place::Unplaced, message)],
-    }
-}
-
-/// A section of one block with that text; omitted where it is blank.
-fn included(spec: &SectionSpec, text: String) -> RenderedSection<'_> {
-    if text.trim().is_empty() { omitted(spec) } else { TextBlock::included(&*spec.id, spec.stability, text).into() }
 }

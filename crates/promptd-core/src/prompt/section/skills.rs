@@ -2,15 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{RenderedSection, failed, gate, included, omitted};
+use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     finding::{Code, Finding, Place},
     profile::{SectionSpec, Template},
     prompt::{
-        answer::measure,
-        block::TextBlock,
-        locals::{Local, Locals},
-        scope::TurnScope,
+        output::Size,
+        scope::{Local, Locals, TurnScope},
     },
     settings::SkillLimits,
     text::{measure::chars, shorten, thousands, xml},
@@ -24,9 +22,9 @@ pub const MIN_DESCRIPTION_CHARS: usize = 40;
 pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<'a>) -> RenderedSection<'a> {
     let skills: Vec<&Skill> = scope.skills().collect();
     if skills.is_empty() {
-        return omitted(spec);
+        return RenderedSection::omitted(spec);
     }
-    if let Some(left_out) = gate(spec, scope, scope) {
+    if let Some(left_out) = RenderedSection::unless(spec, scope, scope) {
         return left_out;
     }
     let limits = &scope.snapshot.settings.skills;
@@ -37,14 +35,14 @@ pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<
     let text = list.write(&skills);
     let own = [("available_skills", Local::Text(&text))];
     let mut rendered = match scope.profile.templates.render(template, &Locals { own: &own, outer: scope }) {
-        Ok(text) => included(spec, text),
-        Err(error) => return failed(spec, scope, &error),
+        Ok(text) => RenderedSection::included(spec, text),
+        Err(error) => return RenderedSection::failed(spec, scope, &error),
     };
     if let Some(loss) = list.loss(&skills) {
         let whole = SkillList { shown: skills.len(), description: usize::MAX }.write(&skills);
         if let Some(block) = rendered.blocks.pop() {
             let mut original = block.report.original;
-            let (fitted, whole) = (measure(&text), measure(&whole));
+            let (fitted, whole) = (Size::of(&text), Size::of(&whole));
             original.bytes = original.bytes - fitted.bytes + whole.bytes;
             original.chars = original.chars - fitted.chars + whole.chars;
             let included = block.report.included;
@@ -58,7 +56,7 @@ pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<
 
 /// The limits leave no room for one skill: rules for choosing from an empty list would only mislead.
 fn none_fit<'a>(spec: &'a SectionSpec, skills: &[&Skill]) -> RenderedSection<'a> {
-    let whole = measure(&SkillList { shown: skills.len(), description: usize::MAX }.write(skills));
+    let whole = Size::of(&SkillList { shown: skills.len(), description: usize::MAX }.write(skills));
     let loss = format!("none of {} skills is listed: the limits leave no room for one", skills.len());
     let block = TextBlock::dropped(&*spec.id, spec.stability, format!("{loss}."), whole);
     RenderedSection { blocks: vec![block], findings: vec![Finding::new(Code::SkillsTruncated, Place::Unplaced, loss)] }

@@ -2,14 +2,12 @@
 
 use jiff::Timestamp;
 
-use super::{RenderedSection, failed, omitted};
+use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     profile::{SectionSpec, SummaryTree, Template},
     prompt::{
-        block::TextBlock,
         conversation::segments::{Selection, select},
-        locals::{Local, Locals},
-        scope::TurnScope,
+        scope::{Local, Locals, TurnScope},
     },
     turn::Segment,
 };
@@ -17,12 +15,13 @@ use crate::{
 /// Renders the header, one block for each summary, and the footer with the last. Summaries that another one tells
 /// already are reported and not shown.
 pub fn render<'a>(spec: &'a SectionSpec, tree: &SummaryTree, scope: &TurnScope<'a>) -> RenderedSection<'a> {
-    let Some(trimmed) = &scope.trimmed else { return omitted(spec) };
+    let Some(trimmed) = &scope.trimmed else { return RenderedSection::omitted(spec) };
     let selection = select(&scope.turn.conversation.segments, trimmed.messages, trimmed.summary_budget);
     if selection.shown.is_empty() {
-        return omitted(spec);
+        return RenderedSection::omitted(spec);
     }
-    blocks(spec, tree, &selection, trimmed.messages, scope).unwrap_or_else(|error| failed(spec, scope, &error))
+    blocks(spec, tree, &selection, trimmed.messages, scope)
+        .unwrap_or_else(|error| RenderedSection::failed(spec, scope, &error))
 }
 
 fn blocks<'a>(

@@ -6,7 +6,7 @@ use jiff::{
     tz::{Offset, TimeZone},
 };
 
-use super::scope::TurnScope;
+use super::TurnScope;
 
 /// RFC 3339 without fractions of a second.
 const WHOLE_SECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(0));

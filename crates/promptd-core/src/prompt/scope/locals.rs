@@ -6,16 +6,16 @@ use minijinja::Value;
 
 use crate::profile::Scope;
 
-/// A scope with names of its own before those of another.
-pub struct Locals<'s> {
-    /// The names of one's own.
+/// A scope with local names before those of another scope.
+pub(crate) struct Locals<'s> {
+    /// The local names.
     pub own: &'s [(&'s str, Local<'s>)],
-    /// Where all other names are.
+    /// Where all other names are found.
     pub outer: &'s dyn Scope,
 }
 
 /// A local value.
-pub enum Local<'s> {
+pub(crate) enum Local<'s> {
     /// Text.
     Text(&'s str),
     /// Texts by field.

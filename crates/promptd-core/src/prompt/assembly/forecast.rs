@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Prepared, assemble};
+use super::{assemble::assemble, prepared::Prepared};
 use crate::{finding::Finding, turn::Turn, workspace::Snapshot};
 
 /// The findings of a plain turn and of a heartbeat by the workspace's own profile, besides those of the snapshot: what

@@ -1,18 +1,12 @@
-//! What a section gives: blocks of text with their reports.
+//! A section's text with its report.
 
 use std::borrow::Cow;
 
-use super::{Outcome, SectionReport, Size, Source, answer::measure, digest};
-use crate::{digest::Digest, finding::Finding, profile::Stability};
-
-/// A section rendered: one block, or several for a section of sections.
-#[derive(Debug, Clone, Default)]
-pub struct RenderedSection<'a> {
-    /// In order; a block without text is reported and nothing more.
-    pub blocks: Vec<TextBlock<'a>>,
-    /// What there is to tell.
-    pub findings: Vec<Finding>,
-}
+use crate::{
+    digest::Digest,
+    profile::Stability,
+    prompt::output::{Outcome, SectionReport, Size, Source, digest},
+};
 
 /// A text and what became of it.
 #[derive(Debug, Clone)]
@@ -48,7 +42,7 @@ impl<'a> TextBlock<'a> {
     /// Adds to the text what its report does not count.
     pub fn append(&mut self, text: &str) {
         self.text.push_str(text);
-        self.chars += measure(text).chars;
+        self.chars += Size::of(text).chars;
         self.chunks = None;
     }
 
@@ -69,7 +63,7 @@ impl<'a> TextBlock<'a> {
 
     /// A block that says all there was to say. Blank text is as good as none.
     pub fn included(id: impl Into<Cow<'a, str>>, stability: Stability, text: String) -> Self {
-        let size = measure(&text);
+        let size = Size::of(&text);
         Self { text, chars: size.chars, ..Self::without_text(id, Outcome::Included, "", stability, size, size) }
     }
 
@@ -113,6 +107,12 @@ impl<'a> TextBlock<'a> {
         self
     }
 
+    /// The same block, borrowing nothing.
+    pub fn into_owned(self) -> TextBlock<'static> {
+        let Self { text, chars, separator, report, chunks } = self;
+        TextBlock { text, chars, separator, report: report.into_owned(), chunks }
+    }
+
     fn without_text(
         id: impl Into<Cow<'a, str>>,
         outcome: Outcome,
@@ -126,7 +126,7 @@ impl<'a> TextBlock<'a> {
             id,
             outcome,
             reason,
-            place: None,
+            position: None,
             source: None,
             original,
             included,
@@ -134,23 +134,6 @@ impl<'a> TextBlock<'a> {
             shared: None,
         };
         Self { text: String::new(), chars: 0, separator: None, report, chunks: None }
-    }
-}
-
-impl RenderedSection<'_> {
-    /// The same, borrowing nothing.
-    pub fn into_owned(self) -> RenderedSection<'static> {
-        let owned = |TextBlock { text, chars, separator, report, chunks }: TextBlock<'_>| {
-            let report = report.into_owned();
-            TextBlock { text, chars, separator, report, chunks }
-        };
-        RenderedSection { blocks: self.blocks.into_iter().map(owned).collect(), findings: self.findings }
-    }
-}
-
-impl<'a> From<TextBlock<'a>> for RenderedSection<'a> {
-    fn from(block: TextBlock<'a>) -> Self {
-        Self { blocks: vec![block], findings: Vec::new() }
     }
 }
 

@@ -3,14 +3,18 @@
 use minijinja::Value;
 use serde_json::{Map, Value as Json};
 
-use super::TurnError;
+use super::{super::validate::TurnError, TurnScope};
 use crate::{
-    profile::{Input, Mismatch, Profile, check_names, checked, to_rendered},
+    profile::{Amount, Input, Mismatch, Profile, Share, check_names, checked, to_rendered},
     workspace::Snapshot,
 };
 
 /// The value of every declared input, in declared order.
-pub fn resolve(profile: &Profile, snapshot: &Snapshot, turn: &Map<String, Json>) -> Result<Vec<Value>, TurnError> {
+pub(crate) fn resolve(
+    profile: &Profile,
+    snapshot: &Snapshot,
+    turn: &Map<String, Json>,
+) -> Result<Vec<Value>, TurnError> {
     check_names(profile, turn).map_err(|e| invalid(&e))?;
     let value = |input: &Input| {
         let field = &input.field;
@@ -32,4 +36,32 @@ pub fn resolve(profile: &Profile, snapshot: &Snapshot, turn: &Map<String, Json>)
 
 fn invalid(mismatch: &Mismatch) -> TurnError {
     TurnError::invalid(format!("turn.inputs{}", mismatch.path), mismatch.message.clone())
+}
+
+impl TurnScope<'_> {
+    /// The value of a declared input.
+    #[must_use]
+    pub fn input(&self, name: &str) -> Option<&Value> {
+        let index = self.profile.inputs.iter().position(|input| input.field.name == name)?;
+        self.inputs.get(index)
+    }
+
+    /// A number, or its input's value; `None`: the input has none, or a negative one.
+    #[must_use]
+    pub fn amount(&self, amount: &Amount) -> Option<u64> {
+        match amount {
+            Amount::Fixed(number) => Some(*number),
+            Amount::Input(name) => self.input(name)?.as_i64().and_then(|number| u64::try_from(number).ok()),
+        }
+    }
+
+    /// A share, or its input's value, clamped to 0..=1.
+    #[must_use]
+    pub fn share(&self, share: &Share) -> f64 {
+        let share = match share {
+            Share::Fixed(share) => Some(*share),
+            Share::Input(name) => self.input(name).and_then(|value| f64::try_from(value.clone()).ok()),
+        };
+        share.filter(|share| !share.is_nan()).unwrap_or(0.0).clamp(0.0, 1.0)
+    }
 }

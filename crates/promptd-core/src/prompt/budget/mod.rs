@@ -1,10 +1,10 @@
 //! Limits that sections share: what is left of each as a prompt is assembled.
 
-use minijinja::Value;
+pub(super) mod estimate;
 
-use super::conversation::estimate;
+use super::scope::TurnScope;
 use crate::{
-    profile::{Amount, Budget, OnOverflow, Profile, Share, Unit},
+    profile::{Budget, OnOverflow, Unit},
     text::measure,
     tokens::Encoding,
 };
@@ -23,13 +23,13 @@ struct Left {
 impl Budgets {
     /// All of them, untouched.
     #[must_use]
-    pub fn new(profile: &Profile, inputs: &[Value]) -> Self {
+    pub fn new(scope: &TurnScope<'_>) -> Self {
         let left = |budget: &Budget| Left {
-            rest: amount(&budget.limit, profile, inputs).unwrap_or(u64::MAX),
+            rest: scope.amount(&budget.limit).unwrap_or(u64::MAX),
             unit: budget.unit,
             on_overflow: budget.on_overflow,
         };
-        Self(profile.budgets.iter().map(left).collect())
+        Self(scope.profile.budgets.iter().map(left).collect())
     }
 
     /// What is left of one, in its unit.
@@ -73,31 +73,6 @@ impl Budgets {
         match self.0.get(index).map(|left| left.on_overflow) {
             Some(OnOverflow::NextSection) => self.take(index, used),
             _ => self.take(index, u64::MAX),
-        }
-    }
-}
-
-/// A share, or its input's value; brought between 0 and 1.
-#[must_use]
-pub fn share(share: &Share, profile: &Profile, inputs: &[Value]) -> f64 {
-    let share = match share {
-        Share::Fixed(share) => Some(*share),
-        Share::Input(name) => {
-            let index = profile.inputs.iter().position(|input| input.field.name == *name);
-            index.and_then(|index| inputs.get(index)).and_then(|value| f64::try_from(value.clone()).ok())
-        }
-    };
-    share.filter(|share| !share.is_nan()).unwrap_or(0.0).clamp(0.0, 1.0)
-}
-
-/// A number, or its input's value; `None`: the input has none, or a negative one.
-#[must_use]
-pub fn amount(amount: &Amount, profile: &Profile, inputs: &[Value]) -> Option<u64> {
-    match amount {
-        Amount::Fixed(number) => Some(*number),
-        Amount::Input(name) => {
-            let index = profile.inputs.iter().position(|input| input.field.name == *name)?;
-            inputs.get(index)?.as_i64().and_then(|number| u64::try_from(number).ok())
         }
     }
 }

@@ -5,8 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::estimate;
-use crate::turn::Segment;
+use crate::{prompt::budget::estimate, turn::Segment};
 
 /// The summaries to show.
 #[derive(Debug, Default, PartialEq)]
@@ -207,5 +206,4 @@ fn uncovered(shown: &[&Segment], trimmed: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "segments_tests.rs"]
 mod tests;

@@ -1,0 +1,172 @@
+//! Assembling a prompt: messages in profile order, from prepared parts where the turn changes nothing.
+
+use std::borrow::Cow;
+
+use minijinja::Value;
+
+use super::{
+    message::JoinedMessage,
+    prepared::{Prepared, PreparedMessage, PreparedPart, PreparedProfile},
+};
+use crate::{
+    finding::Finding,
+    profile::{MessageSpec, Part, Profile, SectionSpec, Stability},
+    prompt::{
+        budget::Budgets,
+        conversation::{self, ConversationWindow},
+        output::{CachePlan, Message, Outcome, Position, Prompt, SectionReport, Size, digest},
+        scope::{TurnScope, resolve_inputs},
+        section::{self, RenderedSection},
+        validate::{self, TurnError},
+    },
+    text::clamped,
+    turn::{Turn, TurnFields},
+    workspace::Snapshot,
+};
+
+/// Assembles the prompt for one turn.
+///
+/// The same snapshot, profile and turn give the same bytes. `profile` is one of the snapshot's
+/// [`profiles`](Snapshot::profiles).
+///
+/// # Errors
+///
+/// [`TurnError::Locked`]: the turn sets a field that the workspace locks. [`TurnError::Invalid`]: it names a context file
+/// that does not exist, an input that the profile does not declare or of another type, or a skill that it may not see.
+pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn) -> Result<Prompt<'a>, TurnError> {
+    let snapshot: &Snapshot = prepared;
+    validate::check(snapshot, profile, turn)?;
+    let Some(prepared) = prepared.profile(profile) else {
+        return Err(TurnError::invalid("profile", format!("the workspace was loaded without `{}`", profile.name)));
+    };
+    let inputs = inputs(prepared, profile, snapshot, turn)?;
+    let mut findings = Vec::new();
+    let mut scope = TurnScope::new(snapshot, profile, turn, inputs, &mut findings);
+    section::check_active_skill(&scope)?;
+    // Before the messages: sections above the conversation may depend on what it leaves out.
+    let mut window = profile.conversation().map(|spec| conversation::carry(spec, &scope));
+    scope.trimmed = window.as_mut().and_then(|window| window.trimmed.take());
+    let mut assembly = Assembly {
+        turn_fields: TurnFields::set_by(turn),
+        budgets: Budgets::new(&scope),
+        messages: Vec::with_capacity(profile.parts.len() + turn.conversation.messages.len()),
+        sections: Vec::with_capacity(32),
+        findings: findings.into_iter().map(Cow::Owned).collect(),
+    };
+    assembly.findings.extend(snapshot.standing.iter().map(Cow::Borrowed));
+    for (part, prepared) in profile.parts.iter().zip(&prepared.parts) {
+        match part {
+            Part::Message(spec) => assembly.message(spec, &scope, prepared),
+            Part::Conversation(spec) => {
+                assembly.conversation(window.take().unwrap_or_else(|| conversation::carry(spec, &scope)));
+            }
+        }
+    }
+    if profile.conversation().is_none() && !turn.conversation.messages.is_empty() {
+        assembly.conversation(conversation::not_carried());
+    }
+    Ok(assembly.finish())
+}
+
+/// The values of the profile's inputs: the prepared ones where the turn gives none.
+fn inputs<'a>(
+    prepared: &'a PreparedProfile,
+    profile: &Profile,
+    snapshot: &Snapshot,
+    turn: &Turn,
+) -> Result<Cow<'a, [Value]>, TurnError> {
+    if turn.inputs.is_empty() && prepared.inputs.len() == profile.inputs.len() {
+        return Ok(Cow::Borrowed(&prepared.inputs));
+    }
+    resolve_inputs(profile, snapshot, &turn.inputs).map(Cow::Owned)
+}
+
+/// The prompt so far.
+struct Assembly<'a> {
+    /// The fields that the turn sets.
+    turn_fields: TurnFields,
+    budgets: Budgets,
+    messages: Vec<Message<'a>>,
+    sections: Vec<SectionReport<'a>>,
+    findings: Vec<Cow<'a, Finding>>,
+}
+
+impl<'a> Assembly<'a> {
+    /// Adds a message of the profile's own: the prepared one unless the turn sets a field that it depends on.
+    fn message(&mut self, spec: &'a MessageSpec, scope: &TurnScope<'a>, prepared: &'a PreparedPart) {
+        let set = self.turn_fields;
+        let depends = |section: &SectionSpec| section.deps.intersects(set);
+        if !spec.sections.iter().any(depends) {
+            if let Some(message) = &prepared.message {
+                self.prepared_message(spec, message);
+            }
+            return;
+        }
+        let mut blocks = Vec::with_capacity(spec.sections.len());
+        for (section, shared) in spec.sections.iter().zip(&prepared.sections) {
+            if depends(section) {
+                let rendered = for_this_turn(section::render(section, scope, &mut self.budgets));
+                self.findings.extend(rendered.findings.into_iter().map(Cow::Owned));
+                blocks.push(Cow::Owned(rendered.blocks));
+            } else {
+                self.findings.extend(shared.findings.iter().map(Cow::Borrowed));
+                blocks.push(Cow::Borrowed(shared.blocks.as_slice()));
+            }
+        }
+        let joined = JoinedMessage::new(spec, blocks, clamped(self.messages.len()), &mut self.sections);
+        if !joined.content.is_empty() {
+            self.messages.push(joined.into_message(spec));
+        }
+    }
+
+    fn prepared_message(&mut self, spec: &'a MessageSpec, prepared: &'a PreparedMessage) {
+        let PreparedMessage { message, sections, findings, memo } = prepared;
+        let index = clamped(self.messages.len());
+        let moved = |position: &Position| Position { message: index, bytes: position.bytes.clone() };
+        self.sections.extend(sections.iter().map(|section| section.at(section.position.as_ref().map(moved))));
+        self.findings.extend(findings.iter().map(Cow::Borrowed));
+        if !message.content.is_empty() {
+            self.messages.push(message.shared(spec, memo));
+        }
+    }
+
+    fn conversation(&mut self, window: ConversationWindow<'a>) {
+        let first = clamped(self.messages.len());
+        self.messages.extend(window.messages);
+        self.sections.extend(window.sections.into_iter().map(|mut section| {
+            if let Some(position) = &mut section.position {
+                position.message = position.message.saturating_add(first);
+            }
+            section
+        }));
+        self.findings.extend(window.findings.into_iter().map(Cow::Owned));
+    }
+
+    fn finish(mut self) -> Prompt<'a> {
+        self.findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.cmp(b)));
+        self.findings.dedup();
+        let size = self.messages.iter().fold(Size::default(), |sum, message| Size {
+            bytes: sum.bytes + message.size.bytes,
+            chars: sum.chars + message.size.chars,
+            tokens: None,
+        });
+        Prompt {
+            digest: digest::list(self.messages.iter().map(|message| message.digest)),
+            cache_plan: CachePlan::of(&self.messages),
+            size,
+            messages: self.messages,
+            sections: self.sections,
+            findings: self.findings,
+        }
+    }
+}
+
+/// What a turn's own values made is not stable: other turns have others.
+fn for_this_turn(mut rendered: RenderedSection<'_>) -> RenderedSection<'_> {
+    for block in &mut rendered.blocks {
+        if block.report.outcome != Outcome::Omitted {
+            block.report.stability = block.report.stability.max(Stability::Session);
+        }
+    }
+    rendered
+}

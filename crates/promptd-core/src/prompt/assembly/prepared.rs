@@ -1,0 +1,139 @@
+//! What all prompts of one revision share, rendered once.
+
+use std::{borrow::Cow, ops::Deref, sync::OnceLock};
+
+use jiff::Timestamp;
+use minijinja::Value;
+
+use super::{
+    block_counts::{BlockCount, SharedCounts},
+    message::JoinedMessage,
+};
+use crate::{
+    finding::Finding,
+    profile::{MessageSpec, Part, Profile},
+    prompt::{
+        budget::Budgets,
+        output::{Memo, SectionReport},
+        scope::{TurnScope, resolve_inputs},
+        section::{self, RenderedSection},
+    },
+    tokens::Encoding,
+    turn::Turn,
+    workspace::Snapshot,
+};
+
+/// A snapshot with the parts of its profiles' prompts that depend on it alone.
+///
+/// Each profile's parts are rendered at its first use; reads take no lock. Made of a [`Snapshot`] by `from`, and read as
+/// one by `deref`.
+#[derive(Debug)]
+pub struct Prepared {
+    snapshot: Snapshot,
+    /// By the profile's place in its set; made at first use, since most workspaces of many are not asked for.
+    profiles: OnceLock<Box<[OnceLock<PreparedProfile>]>>,
+}
+
+/// A profile over a snapshot, for a turn that sets nothing.
+#[derive(Debug)]
+pub struct PreparedProfile {
+    /// The inputs' values; empty where a required one is missing.
+    pub inputs: Vec<Value>,
+    /// By part.
+    pub parts: Vec<PreparedPart>,
+    tokens: SharedCounts,
+}
+
+/// A part of a profile; the conversation's is empty.
+#[derive(Debug, Default)]
+pub struct PreparedPart {
+    pub sections: Vec<RenderedSection<'static>>,
+    pub message: Option<PreparedMessage>,
+}
+
+/// A message as it is in every turn that sets none of the fields that it depends on.
+#[derive(Debug)]
+pub struct PreparedMessage {
+    pub message: JoinedMessage,
+    /// The reports of its sections, as if the message were the first of its prompt.
+    pub sections: Vec<SectionReport<'static>>,
+    pub findings: Vec<Finding>,
+    /// A place for its encoded form.
+    pub memo: Memo,
+}
+
+impl Prepared {
+    /// The profile's parts; `None`: the snapshot was loaded without it.
+    pub(super) fn profile(&self, profile: &Profile) -> Option<&PreparedProfile> {
+        let all = self.profiles.get_or_init(|| self.snapshot.profiles.iter().map(|_| OnceLock::new()).collect());
+        let index = self.snapshot.profiles.position(profile.name.as_str())?;
+        Some(all.get(index)?.get_or_init(|| prepare(&self.snapshot, profile)))
+    }
+}
+
+impl PreparedProfile {
+    /// The token counts of all blocks, by the number in their reports.
+    pub fn counts(&self, profile: &Profile, encoding: Encoding) -> &[BlockCount] {
+        let messages = profile.parts.iter().zip(&self.parts).filter_map(|(part, prepared)| match part {
+            Part::Message(spec) => Some((spec, prepared)),
+            Part::Conversation(_) => None,
+        });
+        let blocks = messages.flat_map(|(spec, prepared)| {
+            let blocks = prepared.sections.iter().flat_map(|rendered| &rendered.blocks);
+            blocks.map(|block| (block.text(), spec.separator.as_str()))
+        });
+        self.tokens.get(encoding, blocks)
+    }
+}
+
+impl From<Snapshot> for Prepared {
+    fn from(snapshot: Snapshot) -> Self {
+        Self { snapshot, profiles: OnceLock::new() }
+    }
+}
+
+impl Deref for Prepared {
+    type Target = Snapshot;
+
+    fn deref(&self) -> &Snapshot {
+        &self.snapshot
+    }
+}
+
+fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
+    let turn = Turn::at(Timestamp::UNIX_EPOCH);
+    let inputs = resolve_inputs(profile, snapshot, &turn.inputs).unwrap_or_default();
+    let scope = TurnScope::new(snapshot, profile, &turn, Cow::Borrowed(&inputs), &mut Vec::new());
+    let mut budgets = Budgets::new(&scope);
+    let mut blocks = 0;
+    let part = |part: &Part| match part {
+        Part::Message(spec) => prepare_message(spec, &scope, &mut budgets, &mut blocks),
+        Part::Conversation(_) => PreparedPart::default(),
+    };
+    let parts = profile.parts.iter().map(part).collect();
+    PreparedProfile { inputs, parts, tokens: SharedCounts::default() }
+}
+
+/// Renders a message; `blocks` counts those of the whole profile.
+fn prepare_message(spec: &MessageSpec, scope: &TurnScope<'_>, budgets: &mut Budgets, blocks: &mut u32) -> PreparedPart {
+    let render = |section| section::render(section, scope, budgets).into_owned();
+    let mut sections: Vec<RenderedSection<'static>> = spec.sections.iter().map(render).collect();
+    for (rendered, section) in sections.iter_mut().zip(&spec.sections) {
+        let separator = section.separator.as_deref().unwrap_or(&spec.separator);
+        for block in &mut rendered.blocks {
+            block.report.shared = Some(*blocks);
+            *blocks += 1;
+            block.hash(separator);
+        }
+    }
+    let mut reports = Vec::new();
+    let shared = sections.iter().map(|rendered| Cow::Borrowed(rendered.blocks.as_slice())).collect();
+    let message = JoinedMessage::new(spec, shared, 0, &mut reports);
+    let message = PreparedMessage {
+        message,
+        sections: reports.into_iter().map(SectionReport::into_owned).collect(),
+        findings: sections.iter().flat_map(|rendered| rendered.findings.iter().cloned()).collect(),
+        memo: Memo::default(),
+    };
+    PreparedPart { sections, message: Some(message) }
+}

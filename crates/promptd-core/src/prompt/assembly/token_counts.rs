@@ -1,0 +1,95 @@
+//! Token counts of a prompt, for callers that ask for them.
+//!
+//! Counting costs many times what assembling does, so what a revision shares is counted once. A message's count
+//! is exact all the same: it is the sum over its sections, each with the separator after it. Where a separator ends no
+//! line, the message is counted whole.
+
+use std::{iter, ops::Range};
+
+use super::{
+    block_counts::{BlockCount, begins_a_part, count},
+    prepared::Prepared,
+};
+use crate::{
+    profile::Profile,
+    prompt::output::{Outcome, Prompt, SectionReport},
+    tokens::Encoding,
+};
+
+/// Fills in every count of the prompt: of its messages, of the sections that were included whole or in part, and in
+/// all. What was kept out of a prompt is not counted.
+pub fn count_tokens(prompt: &mut Prompt<'_>, snapshot: &Prepared, profile: &Profile, encoding: Encoding) {
+    let prepared = snapshot.profile(profile);
+    let counter = Counter { encoding, shared: prepared.map_or(&[], |prepared| prepared.counts(profile, encoding)) };
+    let mut placed: Vec<_> = prompt.sections.iter().enumerate().filter_map(Placed::of).collect();
+    placed.sort_by_key(|section| section.message);
+    let (mut rest, mut total) = (placed.as_slice(), 0);
+    let mut counts = vec![0; prompt.sections.len()];
+    for (index, message) in (0..).zip(&mut prompt.messages) {
+        let here;
+        (here, rest) = rest.split_at(rest.partition_point(|section| section.message <= index));
+        let count = counter.message(&message.content, here, &mut counts);
+        message.size.tokens = Some(count);
+        total += count;
+    }
+    prompt.size.tokens = Some(total);
+    for (section, count) in prompt.sections.iter_mut().zip(counts) {
+        fill(section, count);
+    }
+}
+
+fn fill(section: &mut SectionReport<'_>, count: u64) {
+    section.included.tokens = Some(count);
+    section.original.tokens = match section.outcome {
+        Outcome::Included => Some(count),
+        Outcome::Omitted if section.original.bytes == 0 => Some(0),
+        Outcome::Omitted | Outcome::Truncated | Outcome::Dropped => None,
+    };
+}
+
+/// A section in a message.
+struct Placed {
+    /// The message's index.
+    message: u32,
+    /// Its bytes there.
+    range: Range<usize>,
+    /// Its index in the prompt's list.
+    index: usize,
+    /// Its number among the shared blocks.
+    shared: Option<u32>,
+}
+
+impl Placed {
+    fn of((index, section): (usize, &SectionReport<'_>)) -> Option<Self> {
+        let position = section.position.as_ref()?;
+        Some(Self { message: position.message, range: position.range(), index, shared: section.shared })
+    }
+}
+
+struct Counter<'s> {
+    encoding: Encoding,
+    shared: &'s [BlockCount],
+}
+
+impl Counter<'_> {
+    /// A message's count; those of its sections go to their places in `counts`.
+    fn message(&self, content: &str, sections: &[Placed], counts: &mut [u64]) -> u64 {
+        let followers = sections.iter().skip(1).map(|next| next.range.start).chain(iter::once(content.len()));
+        let mut sum = Some(0);
+        for (Placed { range, index, shared, .. }, next) in sections.iter().zip(followers) {
+            let known = shared.and_then(|shared| self.shared.get(shared as usize));
+            let (alone, followed) = match (known, &content[range.end..next]) {
+                (Some(known), "") => (known.alone, known.alone),
+                (Some(known), separator) if known.separator == separator => (known.alone, known.followed),
+                _ => count(self.encoding, &content[range.clone()], &content[range.start..next]),
+            };
+            counts[*index] = alone;
+            let adds_up = next == content.len() || begins_a_part(content, next);
+            sum = sum.filter(|_| adds_up).map(|sum| sum + followed);
+        }
+        match sum {
+            Some(sum) if !sections.is_empty() => sum,
+            _ => self.encoding.count(content),
+        }
+    }
+}

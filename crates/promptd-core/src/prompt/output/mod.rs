@@ -1,0 +1,8 @@
+//! What assembly gives back: messages, a report for each section, findings, digests.
+
+pub(super) mod digest;
+mod prompt;
+mod report;
+
+pub use prompt::{CachePlan, CachePrefix, ConversationOrigin, Memo, Message, Prompt};
+pub use report::{Outcome, Position, SectionReport, Size, Source};

@@ -1,0 +1,127 @@
+//! An assembled prompt.
+
+use std::{any::Any, borrow::Cow, sync::OnceLock};
+
+use super::{
+    digest,
+    report::{SectionReport, Size},
+};
+use crate::{
+    digest::Digest,
+    finding::Finding,
+    profile::Stability,
+    text::clamped,
+    turn::{ConversationMessage, Role},
+};
+
+/// An assembled prompt. It borrows what the snapshot and the turn already hold.
+#[derive(Debug, Clone)]
+pub struct Prompt<'a> {
+    /// In context-window order.
+    pub messages: Vec<Message<'a>>,
+    /// One for each section in profile order, those without text included.
+    pub sections: Vec<SectionReport<'a>>,
+    /// What the caller should know about this prompt, most severe first.
+    pub findings: Vec<Cow<'a, Finding>>,
+    /// SHA-256 over the messages' digests.
+    pub digest: Digest,
+    /// The sum over all messages.
+    pub size: Size,
+    /// How much of the prompt's beginning stays the same from turn to turn.
+    pub cache_plan: CachePlan,
+}
+
+impl Prompt<'_> {
+    /// The text of a section, markers included; `None`: it has no text.
+    #[must_use]
+    pub fn section_text(&self, section: &SectionReport<'_>) -> Option<&str> {
+        let position = section.position.as_ref()?;
+        self.messages.get(position.message as usize)?.content.get(position.range())
+    }
+}
+
+/// One message of a prompt.
+#[derive(Debug, Clone)]
+pub struct Message<'a> {
+    /// Its role.
+    pub role: Role,
+    /// The profile's name for it; empty on a message of the conversation.
+    pub name: &'a str,
+    /// Its text.
+    pub content: Cow<'a, str>,
+    /// Must not be written to the conversation history.
+    pub ephemeral: bool,
+    /// SHA-256 of role, name and content; docs/rules.md has the exact bytes.
+    pub digest: Digest,
+    /// The size of `content`.
+    pub size: Size,
+    /// The least stable of its sections.
+    pub stability: Stability,
+    /// The stable sections that it begins with.
+    pub cache_prefix: Cow<'a, CachePrefix>,
+    /// Set on a message of the conversation.
+    pub origin: Option<ConversationOrigin<'a>>,
+    /// Set on a message that the revision shares: a place for its encoded form.
+    pub memo: Option<&'a Memo>,
+}
+
+/// The message of the turn's conversation that a prompt's message carries.
+#[derive(Debug, Clone, Copy)]
+pub struct ConversationOrigin<'a> {
+    /// Its index in the turn's conversation.
+    pub index: u32,
+    /// The message as the caller sent it.
+    pub message: &'a ConversationMessage,
+    /// Whether `content` is the caller's, byte for byte.
+    pub unchanged: bool,
+}
+
+/// The stable sections that a message begins with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CachePrefix {
+    /// Their length in bytes, separators included.
+    pub bytes: u64,
+    /// The digest of each section's chunk.
+    pub chunks: Vec<Digest>,
+}
+
+/// How much of a prompt's beginning stays the same from turn to turn, so that a provider can keep it in its cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CachePlan {
+    /// How many messages lie wholly in the stable prefix.
+    pub stable_messages: u32,
+    /// The prefix's length in bytes, separators included.
+    pub stable_bytes: u64,
+    /// SHA-256 of the prefix; docs/rules.md has the exact bytes.
+    pub stable_digest: Digest,
+}
+
+impl CachePlan {
+    /// The stable prefix of these: whole messages, then the stable sections that the next one begins with.
+    #[must_use]
+    pub(crate) fn of(messages: &[Message<'_>]) -> Self {
+        let is_stable = |message: &&Message<'_>| message.stability == Stability::Stable && message.origin.is_none();
+        let whole = messages.iter().take_while(is_stable).count();
+        let (whole, rest) = messages.split_at(whole);
+        let chunks = rest.first().map_or(&[][..], |next| &next.cache_prefix.chunks);
+        Self {
+            stable_messages: clamped(whole.len()),
+            stable_bytes: whole.iter().map(|message| message.size.bytes).sum::<u64>()
+                + rest.first().map_or(0, |next| next.cache_prefix.bytes),
+            stable_digest: digest::list(whole.iter().map(|message| message.digest).chain(chunks.iter().copied())),
+        }
+    }
+}
+
+/// A place for one value that a transport makes of a shared message once a revision, such as its encoded form.
+///
+/// Assembly never looks into it, so that this crate needs no transport's types.
+#[derive(Debug, Default)]
+pub struct Memo(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl Memo {
+    /// The value, made now if there is none yet; `None`: the place holds a value of another type.
+    pub fn get_or_init<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<&T> {
+        self.0.get_or_init(|| Box::new(make())).downcast_ref()
+    }
+}

@@ -1,0 +1,114 @@
+//! Section reports: what became of each section.
+
+use std::{borrow::Cow, ops::Range, sync::Arc};
+
+use crate::profile::Stability;
+
+/// What became of one section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SectionReport<'a> {
+    /// Its stable name, such as `skills` or `workspace_context/AGENTS.md`.
+    pub id: Cow<'a, str>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why it was left out or cut; empty where it was included whole.
+    pub reason: Cow<'a, str>,
+    /// Where its text is in the prompt; `None` where it has no text.
+    pub position: Option<Position>,
+    /// The file it was made from.
+    pub source: Option<Cow<'a, Source>>,
+    /// The size of what there was to say.
+    pub original: Size,
+    /// The size of what was said, without markers.
+    pub included: Size,
+    /// How often it changes.
+    pub stability: Stability,
+    /// Its number among the blocks that the revision shares; `None`: made for this turn.
+    pub shared: Option<u32>,
+}
+
+/// Where a section's text is in a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Position {
+    /// Index into [`Prompt::messages`](super::Prompt::messages).
+    pub message: u32,
+    /// Byte range of that message's content.
+    pub bytes: Range<u32>,
+}
+
+impl Position {
+    /// The byte range as `usize`, to index a text with.
+    #[must_use]
+    pub fn range(&self) -> Range<usize> {
+        self.bytes.start as usize..self.bytes.end as usize
+    }
+}
+
+impl SectionReport<'_> {
+    /// The same report borrowed, with another position.
+    #[must_use]
+    pub(crate) fn at(&self, position: Option<Position>) -> SectionReport<'_> {
+        let (id, reason) = (Cow::Borrowed(&*self.id), Cow::Borrowed(&*self.reason));
+        let source = self.source.as_deref().map(Cow::Borrowed);
+        let Self { outcome, original, included, stability, shared, .. } = *self;
+        SectionReport { id, outcome, reason, position, source, original, included, stability, shared }
+    }
+
+    /// The same report, borrowing nothing.
+    #[must_use]
+    pub fn into_owned(self) -> SectionReport<'static> {
+        let Self { id, outcome, reason, position, source, original, included, stability, shared } = self;
+        let (id, reason) = (Cow::Owned(id.into_owned()), Cow::Owned(reason.into_owned()));
+        let source = source.map(|source| Cow::Owned(source.into_owned()));
+        SectionReport { id, outcome, reason, position, source, original, included, stability, shared }
+    }
+}
+
+/// The file that a section was made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Relative to the workspace; `@shared/…` for shared skills.
+    pub path: Arc<str>,
+    /// SHA-256 of the file's bytes, in hex; empty where the file could not be read.
+    pub sha256: Arc<str>,
+}
+
+/// What became of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Included whole.
+    Included,
+    /// A limit or a fault kept a part out.
+    Truncated,
+    /// It had nothing to say, or was not asked for: no loss.
+    Omitted,
+    /// It had content, and a limit or a fault kept all of it out.
+    Dropped,
+}
+
+impl Outcome {
+    /// Whether something was lost.
+    #[must_use]
+    pub fn is_loss(self) -> bool {
+        matches!(self, Self::Truncated | Self::Dropped)
+    }
+}
+
+/// A text's size.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    /// In UTF-8 bytes.
+    pub bytes: u64,
+    /// In Unicode scalar values.
+    pub chars: u64,
+    /// In tokens; only after [`count_tokens`](crate::prompt::count_tokens).
+    pub tokens: Option<u64>,
+}
+
+impl Size {
+    /// The size of a text, without tokens.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self { bytes: text.len() as u64, chars: text.chars().count() as u64, tokens: None }
+    }
+}

@@ -1,0 +1,116 @@
+//! The values of one turn over a snapshot.
+
+mod clock;
+mod inputs;
+mod locals;
+mod names;
+mod one_line;
+
+use std::borrow::Cow;
+
+use minijinja::Value;
+
+use crate::{
+    finding::{Finding, Place},
+    profile::Profile,
+    turn::{Agent, Channel, Snippet, Turn, User},
+    workspace::{MANIFEST, Skill, Snapshot},
+};
+
+pub(super) use inputs::resolve as resolve_inputs;
+pub(super) use locals::{Local, Locals};
+pub(super) use one_line::one_line;
+use one_line::one_line_of;
+
+/// A turn over a snapshot: each value cleaned once, borrowed where it was clean.
+pub(super) struct TurnScope<'a> {
+    pub snapshot: &'a Snapshot,
+    pub turn: &'a Turn,
+    pub profile: &'a Profile,
+    /// Values of the profile's inputs, in declared order; empty where a required one is missing.
+    pub inputs: Cow<'a, [Value]>,
+    /// What the conversation leaves out of the history's beginning; known once its window is.
+    pub trimmed: Option<TrimmedHistory>,
+    agent: [Cow<'a, str>; 2],
+    user: [Cow<'a, str>; 2],
+    channel: [Cow<'a, str>; 4],
+}
+
+/// What a profile that trims leaves out of the beginning of the history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TrimmedHistory {
+    /// How many messages of the whole history come before the first that is carried.
+    pub messages: u64,
+    /// How many estimated tokens their summaries may take.
+    pub summary_budget: u64,
+}
+
+impl<'a> TurnScope<'a> {
+    /// Cleans the turn's one-line values; `findings` reports what was removed from them.
+    pub fn new(
+        snapshot: &'a Snapshot,
+        profile: &'a Profile,
+        turn: &'a Turn,
+        inputs: Cow<'a, [Value]>,
+        findings: &mut Vec<Finding>,
+    ) -> Self {
+        let limit = snapshot.settings.max_value_chars;
+        let own = &snapshot.manifest.agent;
+        let (id, name) = turn.agent.as_ref().map_or(("", ""), |Agent { id, name }| (id, name));
+        let fields =
+            [("turn.agent.id", id, "`agent.id`", &own.id), ("turn.agent.name", name, "`agent.name`", &own.name)];
+        let agent = fields.map(|(field, turns, key, own)| {
+            if turns.is_empty() {
+                one_line_of(own, limit, key, || Place::file(MANIFEST), findings)
+            } else {
+                one_line(turns, limit, field, findings)
+            }
+        });
+        let mut line = |field: &str, value: &'a str| one_line(value, limit, field, findings);
+        let user = turn
+            .user
+            .as_ref()
+            .map_or(Default::default(), |User { id, name }| [line("turn.user.id", id), line("turn.user.name", name)]);
+        let channel =
+            turn.channel.as_ref().map_or(Default::default(), |Channel { name, user_id, chat_type, group_id }| {
+                [
+                    line("turn.channel.name", name),
+                    line("turn.channel.user_id", user_id),
+                    line("turn.channel.chat_type", chat_type),
+                    line("turn.channel.group_id", group_id),
+                ]
+            });
+        Self { snapshot, turn, profile, inputs, trimmed: None, agent, user, channel }
+    }
+
+    /// The turn's persona, else the workspace's; trimmed.
+    fn persona(&self) -> &str {
+        let own = self.snapshot.manifest.agent.persona.as_deref();
+        self.turn.persona.as_deref().or(own).unwrap_or_default().trim()
+    }
+
+    /// The turn's ephemeral prompt, else the workspace's; trimmed.
+    fn ephemeral(&self) -> &str {
+        let own = self.snapshot.manifest.agent.ephemeral_system_prompt.as_deref();
+        self.turn.ephemeral_system_prompt.as_deref().or(own).unwrap_or_default().trim()
+    }
+
+    /// Whether neither the turn nor the workspace wants the context files.
+    #[must_use]
+    pub fn skips_context_files(&self) -> bool {
+        self.turn.skip_context_files || self.snapshot.manifest.agent.skip_context_files
+    }
+
+    /// The snippets that have text.
+    pub fn knowledge(&self) -> impl Iterator<Item = &'a Snippet> {
+        self.turn.knowledge.iter().filter(|snippet| !snippet.content.trim().is_empty())
+    }
+
+    /// The skills that this turn may see, in order.
+    pub fn skills(&self) -> impl Iterator<Item = &'a Skill> {
+        let filters = [self.turn.skill_filter.as_ref(), self.turn.skill_access.as_ref()];
+        self.snapshot.skills.iter().filter(move |skill| {
+            skill.is_shown() && filters.iter().flatten().all(|filter| filter.admits(&skill.name, &skill.folder_name))
+        })
+    }
+}

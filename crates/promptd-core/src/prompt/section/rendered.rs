@@ -1,0 +1,73 @@
+//! What rendering a section gives.
+
+use std::borrow::Cow;
+
+use super::block::TextBlock;
+use crate::{
+    finding::{Code, Finding, Place},
+    profile::{Scope, SectionSpec},
+    prompt::{output::Size, scope::TurnScope},
+};
+
+/// A section rendered: one block, or several for a section of sections.
+#[derive(Debug, Clone, Default)]
+pub struct RenderedSection<'a> {
+    /// In order; a block without text is reported and nothing more.
+    pub blocks: Vec<TextBlock<'a>>,
+    /// What there is to tell.
+    pub findings: Vec<Finding>,
+}
+
+impl<'a> RenderedSection<'a> {
+    /// A section of one block with that text; omitted where it is blank.
+    pub fn included(spec: &'a SectionSpec, text: String) -> Self {
+        if text.trim().is_empty() {
+            Self::omitted(spec)
+        } else {
+            TextBlock::included(&*spec.id, spec.stability, text).into()
+        }
+    }
+
+    /// A section that has nothing to say.
+    pub fn omitted(spec: &'a SectionSpec) -> Self {
+        let reason: Cow<'_, str> = if spec.omitted.is_empty() {
+            let condition = if spec.gate.is_empty() { "has text" } else { &spec.gate };
+            format!("Its condition `{condition}` does not hold.").into()
+        } else {
+            Cow::Borrowed(&spec.omitted)
+        };
+        TextBlock::omitted(&*spec.id, spec.stability, reason).into()
+    }
+
+    /// A section whose template failed on this turn's values.
+    pub fn failed(spec: &'a SectionSpec, scope: &TurnScope<'a>, error: &str) -> Self {
+        let message = format!("the section `{}` of the profile `{}` failed: {error}", spec.id, scope.profile.name);
+        let reason = "Its template failed; a finding says how.";
+        let block = TextBlock::dropped(&*spec.id, spec.stability, reason, Size::default());
+        Self { blocks: vec![block], findings: vec![Finding::new(Code::TemplateFailed, Place::Unplaced, message)] }
+    }
+
+    /// What a section gives whose condition does not hold; `None`: it holds.
+    pub fn unless(spec: &'a SectionSpec, scope: &TurnScope<'a>, names: &dyn Scope) -> Option<Self> {
+        let when = spec.when.as_ref()?;
+        match scope.profile.templates.holds(when, names) {
+            Ok(true) => None,
+            Ok(false) => Some(Self::omitted(spec)),
+            Err(error) => Some(Self::failed(spec, scope, &error)),
+        }
+    }
+
+    /// The same, borrowing nothing.
+    pub fn into_owned(self) -> RenderedSection<'static> {
+        RenderedSection {
+            blocks: self.blocks.into_iter().map(TextBlock::into_owned).collect(),
+            findings: self.findings,
+        }
+    }
+}
+
+impl<'a> From<TextBlock<'a>> for RenderedSection<'a> {
+    fn from(block: TextBlock<'a>) -> Self {
+        Self { blocks: vec![block], findings: Vec::new() }
+    }
+}

@@ -1,42 +1,64 @@
-//! Whether a HEARTBEAT.md has real content: more than `CommonMark` headings, rules, empty list items and check boxes,
-//! and comments.
-//!
-//! A fenced block counts by its lines; in it, lines that begin with `#` or `//` are comments, as in the template that
-//! many workspaces begin with.
+//! Whether a HEARTBEAT.md has real content: more than CommonMark headings, rules, empty list items and check boxes, and
+//! comments.
+
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 /// Whether there is anything to check.
 pub(super) fn has_tasks(text: &str) -> bool {
-    let text = without_comments(text);
-    let mut fence: Option<&str> = None;
-    let mut paragraph = false;
-    for line in text.lines() {
-        let bare = line.trim();
-        if let Some(open) = fence {
-            if bare.starts_with(open) && bare.trim_start_matches(&open[..1]).is_empty() {
-                fence = None;
-            } else if !(bare.is_empty() || bare.starts_with('#') || bare.starts_with("//")) {
-                return true;
+    let mut parser = Parser::new(text);
+    let mut block = Block::Text;
+    let mut content = String::new();
+    for event in parser.by_ref() {
+        match event {
+            Event::Start(Tag::Heading { .. }) => block = Block::Heading,
+            Event::Start(Tag::CodeBlock(_)) => block = Block::Code,
+            // Two lines above `---` are a heading to CommonMark, but more likely tasks above a rule.
+            Event::SoftBreak | Event::HardBreak if block == Block::Heading => return true,
+            _ if block == Block::Heading && !matches!(event, Event::End(TagEnd::Heading(_))) => {}
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => content.push_str(&text),
+            Event::Code(_) | Event::Start(Tag::Link { .. } | Tag::Image { .. }) => return true,
+            Event::SoftBreak | Event::HardBreak => content.push('\n'),
+            Event::Start(Tag::Item)
+            | Event::End(
+                TagEnd::Heading(_) | TagEnd::CodeBlock | TagEnd::Paragraph | TagEnd::HtmlBlock | TagEnd::Item,
+            ) => {
+                if without_comments(&content).lines().any(|line| block.counts(line.trim())) {
+                    return true;
+                }
+                content.clear();
+                block = Block::Text;
             }
-            continue;
+            _ => {}
         }
-        if paragraph && is_setext_underline(bare) {
-            paragraph = false;
-            continue;
-        }
-        let empty = is_empty_block(bare);
-        fence = fence_of(bare);
-        let content = fence.is_none() && !empty;
-        if paragraph || (content && !may_be_underlined(line)) {
-            // Text above that no underline made a heading, or that none can.
-            return true;
-        }
-        paragraph = content;
     }
-    paragraph
+    parser.reference_definitions().iter().next().is_some()
 }
 
-/// Without HTML comments. As in `CommonMark`, one that is not closed goes to the end if a line begins with it, and is
-/// no comment elsewhere.
+/// What a line stands in.
+#[derive(Clone, Copy, PartialEq)]
+enum Block {
+    Heading,
+    Code,
+    Text,
+}
+
+impl Block {
+    /// Whether a line is content. In code, `#` and `//` begin comments, as in the template that many workspaces begin with.
+    fn counts(self, line: &str) -> bool {
+        match self {
+            Self::Heading => false,
+            Self::Code => !(line.is_empty() || line.starts_with('#') || line.starts_with("//")),
+            Self::Text => !without_check_boxes(line).is_empty(),
+        }
+    }
+}
+
+fn without_check_boxes(line: &str) -> &str {
+    let boxed = ["[ ]", "[x]", "[X]", "[]"].iter().find_map(|mark| line.strip_prefix(mark));
+    boxed.map_or(line, |rest| without_check_boxes(rest.trim_start()))
+}
+
+/// Without HTML comments. One that is not closed goes to the end if a line begins with it, and is no comment elsewhere.
 fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -50,57 +72,6 @@ fn without_comments(text: &str) -> String {
         }
     }
     kept + rest
-}
-
-/// Whether `===` or `---` below makes the line a heading: not below list items, quotes and indented code.
-fn may_be_underlined(line: &str) -> bool {
-    let bare = line.trim();
-    !line.starts_with("    ") && !line.starts_with('\t') && !bare.starts_with('>') && item(bare).is_none()
-}
-
-/// Whether a line has no content of its own: blank, a heading, a rule, or a list item, check box or quote with
-/// nothing in it.
-fn is_empty_block(line: &str) -> bool {
-    if line.is_empty() || is_heading(line) || is_rule(line) {
-        return true;
-    }
-    let inner = line.strip_prefix('>').or_else(|| item(line)).or_else(|| check_box(line));
-    inner.is_some_and(|inner| is_empty_block(inner.trim()))
-}
-
-fn is_heading(line: &str) -> bool {
-    let rest = line.trim_start_matches('#');
-    (1..=6).contains(&(line.len() - rest.len())) && (rest.is_empty() || rest.starts_with([' ', '\t']))
-}
-
-fn is_setext_underline(line: &str) -> bool {
-    !line.is_empty() && (line.bytes().all(|b| b == b'=') || line.bytes().all(|b| b == b'-'))
-}
-
-fn is_rule(line: &str) -> bool {
-    let marks: Vec<char> = line.chars().filter(|c| !c.is_whitespace()).collect();
-    marks.len() >= 3 && matches!(marks[0], '-' | '*' | '_') && marks.iter().all(|mark| *mark == marks[0])
-}
-
-/// What a list item holds.
-fn item(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix(['-', '*', '+']).or_else(|| {
-        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-        if (1..=9).contains(&(line.len() - rest.len())) { rest.strip_prefix(['.', ')']) } else { None }
-    })?;
-    (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(rest)
-}
-
-/// What stands after a check box.
-fn check_box(line: &str) -> Option<&str> {
-    ["[ ]", "[x]", "[X]", "[]"].iter().find_map(|mark| line.strip_prefix(mark))
-}
-
-fn fence_of(line: &str) -> Option<&str> {
-    ['`', '~'].iter().find_map(|mark| {
-        let length = line.len() - line.trim_start_matches(*mark).len();
-        (length >= 3).then(|| &line[..length])
-    })
 }
 
 #[cfg(test)]
@@ -117,7 +88,7 @@ mod tests {
             "---",
             "* * *",
             "- [ ]",
-            "- [ ]\n- [x]\n1. [ ]",
+            "- [ ]\n- [x]\n- [X]\n1. [ ]\n- []",
             "-",
             "1.",
             "> ",
@@ -128,7 +99,9 @@ mod tests {
             "# A\n\n<!-- x -->\n\n- [ ] <!-- nothing yet -->\n",
             "```\n# a comment\n// another\n```",
             "```markdown\n# Keep this file empty to skip the heartbeat\n```",
+            "~~~\n# a comment\n~~~",
             "- # heading in an item",
+            "- [ ]\n  - [ ]",
         ] {
             assert!(!has_tasks(empty), "{empty:?}");
         }
@@ -141,6 +114,10 @@ mod tests {
             "####### seven",
             "- item",
             "```\nrun df\n```",
+            "~~~\nrun df\n~~~",
+            "first task\nsecond task\n---",
+            "- [ ]\n  - check disk",
+            "![disk](disk.png)",
             "<!-- x --> check disk",
             "> look at the mail",
             "text\n# heading",

@@ -1,6 +1,6 @@
-//! What is counted as calls are answered.
+//! Metrics of calls and prompts.
 //!
-//! A label is one of a fixed few, or a name that an operator wrote into a profile: nothing that a caller says becomes a
+//! A label is one of a fixed few, or a name that an operator wrote into a profile: nothing that a caller sends becomes a
 //! label, so the number of series is bounded.
 
 use std::{sync::Arc, time::Duration};
@@ -87,12 +87,12 @@ impl Metrics {
         registry.register("prompt_findings", "Findings in prompts handed out", m.findings.clone());
         let help = "1 while a file of the server has a fault and its last good version is in use";
         registry.register("server_file_invalid", help, m.invalid.clone());
-        let help = "Times that a changed file of the server was taken over";
+        let help = "Reloads of a file of the server";
         registry.register("server_file_reloads", help, m.file_reloads.clone());
         metrics
     }
 
-    /// One of the server's own files (`config`, `tokens`, `tls`) has changed: it was taken over, or has a fault.
+    /// One of the server's own files (`config`, `tokens`, `tls`) was read again: it is in use, or has a fault.
     pub fn server_file(&self, file: &'static str, good: bool) {
         let label = FileLabel { file };
         self.invalid.get_or_create(&label).set(i64::from(!good));
@@ -142,7 +142,7 @@ impl Observer for Metrics {
     }
 }
 
-/// A section's id as a label: what follows a slash is a path or an index that others choose, and becomes `*`.
+/// A section's id as a label: a path or an index after a slash, which others choose, becomes `*`.
 #[must_use]
 pub fn section_label(id: &str) -> String {
     id.split_once('/').map_or_else(|| id.to_owned(), |(section, _)| format!("{section}/*"))

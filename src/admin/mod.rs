@@ -1,5 +1,4 @@
-//! What an operator sees of a running service, by HTTP on a port of its own: `/metrics`, `/livez`, `/readyz` and
-//! `/debug/config`.
+//! The pages for operators, by HTTP on a port of their own: `/metrics`, `/livez`, `/readyz` and `/debug/config`.
 //!
 //! Nothing here shows a prompt, a token or a workspace's text. The port needs no credentials, so it belongs on a
 //! private address.
@@ -26,9 +25,9 @@ use tokio::net::TcpListener;
 pub struct Pages {
     /// The metrics.
     pub registry: Registry,
-    /// Whether the service takes calls; else why not, in a word or two.
+    /// Whether the service takes calls; the error says why not, in a word or two.
     pub readiness: Box<dyn Fn() -> Result<(), &'static str> + Send + Sync>,
-    /// The settings as they hold, as JSON. Secrets stand in files that the settings only name.
+    /// The settings in use. Secrets are in files of their own, of which the settings have only the paths.
     pub config: Box<dyn Fn() -> serde_json::Value + Send + Sync>,
 }
 

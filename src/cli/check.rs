@@ -10,24 +10,24 @@ use promptd_core::{
 };
 
 use super::{
-    Outcome,
-    load::{Offline, Opened},
+    CommandResult,
+    load::{Loaded, Offline},
     print,
     settings::ConfigFile,
 };
 
-/// Tells everything that is wrong with workspaces, with file, line and excerpt.
+/// Reports every finding of workspaces, with file, line and excerpt.
 ///
-/// Exits with 0 without errors (warnings are told), 1 with errors, 2 if a workspace could not be looked at.
+/// Exits with 0 if there are no errors, 1 if there are, 2 if a workspace cannot be read.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The workspaces' folders; `ID=DIR` gives one an id other than its name.
+    /// The folders of the workspaces; `ID=DIR` gives one an id other than its name.
     #[arg(required = true, value_name = "DIR")]
     workspaces: Vec<String>,
     /// Warnings count as errors.
     #[arg(long)]
     deny_warnings: bool,
-    /// How findings are written.
+    /// The format of the findings.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
     #[command(flatten)]
@@ -46,13 +46,13 @@ enum Format {
     Sarif,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let offline = Offline::open(&arguments.config, &arguments.workspaces)?;
     let mut reported = Vec::new();
     let mut failed = None;
-    for opened in offline.load() {
-        match opened {
-            Ok(opened) => reported.extend(offline.report(&opened.named, &findings(&offline, &opened))),
+    for loaded in offline.load() {
+        match loaded {
+            Ok(loaded) => reported.extend(offline.report(&loaded.argument, &findings(&offline, &loaded))),
             Err(failure) => failed = failed.or(Some(failure)),
         }
     }
@@ -78,11 +78,11 @@ fn rendered(format: Format, reported: &[Reported]) -> String {
     }
 }
 
-/// What loading found, and what prompts of the workspace will tell besides: most severe first, each once.
-fn findings(offline: &Offline, opened: &Opened) -> Vec<Finding> {
-    let found: BTreeSet<Finding> = match &opened.loaded {
+/// The findings of loading, and those that prompts of the workspace will have: most severe first, each once.
+fn findings(offline: &Offline, loaded: &Loaded) -> Vec<Finding> {
+    let found: BTreeSet<Finding> = match &loaded.result {
         Err(faults) if faults.iter().all(is_of_manifest) => {
-            faults.iter().cloned().chain(offline.beside_manifest(&opened.named)).collect()
+            faults.iter().cloned().chain(offline.findings_without_manifest(&loaded.argument)).collect()
         }
         Err(faults) => faults.iter().cloned().collect(),
         Ok(snapshot) => snapshot.findings.iter().cloned().chain(prompt::forecast(snapshot)).collect(),

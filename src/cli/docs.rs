@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use promptd::config;
 use promptd_core::finding;
 
-use super::{Outcome, print};
+use super::{CommandResult, print};
 
 /// Prints a page of docs/reference as Markdown.
 #[derive(clap::Args)]
@@ -41,7 +41,7 @@ A finding has a severity, a code, a message and a place: a file with line and co
 means that a part does not work until it is fixed; its last good version stays in use where there is one.
 ";
 
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let (introduction, table) = match arguments.page {
         Page::Settings => (SETTINGS, config::markdown()),
         Page::Findings => (FINDINGS, finding::markdown()),

@@ -1,4 +1,4 @@
-//! A prompt for the eye: its layers in colour, and what became of every section.
+//! A prompt for people: its layers in colour, and the outcome of every section.
 
 use std::{
     fmt::Write as _,
@@ -13,7 +13,7 @@ const YELLOW: &str = "\u{1b}[33m";
 const CYAN: &str = "\u{1b}[36m";
 const RESET: &str = "\u{1b}[0m";
 
-/// Writes every message with a heading and, above its text, a line of sizes for each of its sections.
+/// Writes every message under a heading, with a line of sizes for each of its sections.
 pub(super) fn layers(out: &mut impl Write, prompt: &Prompt<'_>) -> io::Result<()> {
     for (index, message) in prompt.messages.iter().enumerate() {
         let name = if message.name.is_empty() { "conversation" } else { message.name };
@@ -24,10 +24,10 @@ pub(super) fn layers(out: &mut impl Write, prompt: &Prompt<'_>) -> io::Result<()
             message.role.as_str(),
             size(message.size)
         )?;
-        let stands_here = |section: &SectionReport| {
+        let is_here = |section: &SectionReport| {
             section.position.as_ref().is_some_and(|position| position.message as usize == index)
         };
-        for section in prompt.sections.iter().filter(|section| stands_here(section)) {
+        for section in prompt.sections.iter().filter(|section| is_here(section)) {
             writeln!(out, "{}", line(section))?;
         }
         writeln!(out, "\n{}\n", printable(&message.content))?;
@@ -53,7 +53,7 @@ fn line(section: &SectionReport) -> String {
     line + RESET
 }
 
-/// What became of every section, one a line: outcome, size, id, source and reason.
+/// Every section, one a line: outcome, id, size, source and reason.
 pub(super) fn sections(prompt: &Prompt<'_>) -> String {
     let width = prompt.sections.iter().map(|section| section.id.len()).max().unwrap_or_default();
     let mut out = String::new();
@@ -82,7 +82,7 @@ fn size(size: Size) -> String {
     format!("{} chars, {} bytes", size.chars, size.bytes)
 }
 
-/// A terminal acts on control characters; a piped prompt has them as they are.
+/// Replaces control characters, which a terminal would act on.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }

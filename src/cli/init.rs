@@ -1,4 +1,4 @@
-//! `promptd init`: a workspace to start from.
+//! `promptd init`: the files of a new workspace.
 
 use std::{
     fs,
@@ -7,17 +7,16 @@ use std::{
     process::ExitCode,
 };
 
-use super::{Failure, Outcome, print};
+use super::{CommandResult, Failure, print};
 
-/// Writes a workspace to start from. Never overwrites a file.
+/// Writes the files of a new workspace. Never overwrites a file.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The workspace's folder; made if it is not there.
+    /// The folder of the workspace; created if it does not exist.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
-/// The files of a new workspace.
 const FILES: &[(&str, &str)] = &[
     ("workspace.yaml", include_str!("init/workspace.yaml")),
     ("AGENTS.md", include_str!("init/AGENTS.md")),
@@ -27,14 +26,14 @@ const FILES: &[(&str, &str)] = &[
     ("skills/hand-over/SKILL.md", include_str!("init/SKILL.md")),
 ];
 
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let folder = &arguments.folder;
-    let there: Vec<_> = FILES.iter().map(|(path, _)| *path).filter(|path| is_there(&folder.join(path))).collect();
-    if !there.is_empty() {
+    let existing: Vec<_> = FILES.iter().map(|(path, _)| *path).filter(|path| exists(&folder.join(path))).collect();
+    if !existing.is_empty() {
         return Err(Failure::run(format!(
             "nothing was written: {} already has {}",
             folder.display(),
-            there.join(", ")
+            existing.join(", ")
         )));
     }
     for (path, text) in FILES {
@@ -45,16 +44,16 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A link that leads nowhere is there too.
-fn is_there(path: &Path) -> bool {
+/// A dangling link counts.
+fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let told = |e: std::io::Error| Failure::run(format!("{} cannot be written: {e}", path.display()));
+    let failure = |e: std::io::Error| Failure::run(format!("{} cannot be written: {e}", path.display()));
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(told)?;
+        fs::create_dir_all(parent).map_err(failure)?;
     }
-    let mut file = fs::File::create_new(path).map_err(told)?;
-    file.write_all(text.as_bytes()).map_err(told)
+    let mut file = fs::File::create_new(path).map_err(failure)?;
+    file.write_all(text.as_bytes()).map_err(failure)
 }

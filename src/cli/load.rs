@@ -21,66 +21,68 @@ use super::{
     settings::{self, ConfigFile},
 };
 
-/// The id of a workspace whose folder's name is none, such as a temporary folder's.
-const NAMELESS: &str = "workspace";
+/// The id of a workspace whose folder's name cannot be one, such as a temporary folder's.
+const DEFAULT_ID: &str = "workspace";
 
 /// What offline commands load with: the config, and the profiles.
 pub(super) struct Offline {
     pub(super) config: Config,
     pub(super) profiles: Arc<ProfileSet>,
-    workspaces: Vec<Named>,
+    workspaces: Vec<WorkspaceArgument>,
 }
 
-/// A workspace as an argument names it.
+/// A workspace given as an argument.
 #[derive(Clone)]
-pub(super) struct Named {
-    /// The folder as given.
+pub(super) struct WorkspaceArgument {
+    /// The folder as it was given.
     pub(super) folder: String,
     single: SingleWorkspace,
 }
 
-/// A workspace, loaded or not.
-pub(super) struct Opened {
-    pub(super) named: Named,
-    pub(super) loaded: Result<Prepared, Vec<Finding>>,
+/// What loading a workspace came to.
+pub(super) struct Loaded {
+    pub(super) argument: WorkspaceArgument,
+    pub(super) result: Result<Prepared, Vec<Finding>>,
 }
 
 impl Offline {
-    /// Reads the config and the profiles for loading the workspaces named: `DIR` or `ID=DIR` each.
+    /// Reads the config and the profiles, to load workspaces given as `DIR` or `ID=DIR`.
     pub(super) fn open(file: &ConfigFile, workspaces: &[String]) -> Result<Self, Failure> {
-        let mut workspaces = workspaces.iter().map(|text| named(text)).collect::<Result<Vec<_>, _>>()?;
-        let single = workspaces.iter().map(|named| named.single.clone()).collect();
+        let mut workspaces = workspaces.iter().map(|text| argument(text)).collect::<Result<Vec<_>, _>>()?;
+        let single = workspaces.iter().map(|argument| argument.single.clone()).collect();
         let overrides = Overrides { single, ..Overrides::default() };
         let settings::Loaded { config, .. } = settings::load(file, &overrides, true)?;
-        for named in &mut workspaces {
-            named.single.id = served_as(&config, named);
+        for argument in &mut workspaces {
+            if let Some(id) = configured_id(&config, &argument.single) {
+                argument.single.id = id.clone();
+            }
         }
         let profiles = promptd_source::first_profiles(&config.source)
-            .map_err(|findings| Failure::input(settings::report_files(&of_profiles(&findings, &config))))?;
+            .map_err(|findings| Failure::input(settings::report_files(&report_profiles(&findings, &config))))?;
         Ok(Self { config, profiles: Arc::new(profiles), workspaces })
     }
 
     /// Loads each workspace, in the order given.
-    pub(super) fn load(&self) -> impl Iterator<Item = Result<Opened, Failure>> {
-        self.workspaces.iter().map(|named| {
-            if !named.single.folder.is_dir() {
-                return Err(Failure::run(format!("there is no folder {}", named.folder)));
+    pub(super) fn load(&self) -> impl Iterator<Item = Result<Loaded, Failure>> {
+        self.workspaces.iter().map(|argument| {
+            let SingleWorkspace { id, folder } = &argument.single;
+            if !folder.is_dir() {
+                return Err(Failure::run(format!("folder not found: {}", argument.folder)));
             }
-            let loaded =
-                promptd_source::load_once(&named.single.id, &named.single.folder, &self.config.source, &self.profiles);
-            Ok(Opened { named: named.clone(), loaded })
+            let result = promptd_source::load_once(id, folder, &self.config.source, &self.profiles);
+            Ok(Loaded { argument: argument.clone(), result })
         })
     }
 
-    /// What is wrong with the other files of a workspace that its `workspace.yaml` makes unusable: the defaults take its
-    /// place. The service does not tell this, since the defaults lose the blocklist; whoever runs this has the files.
-    pub(super) fn beside_manifest(&self, named: &Named) -> Vec<Finding> {
-        let folder = &named.single.folder;
+    /// The findings of all other files of a workspace whose `workspace.yaml` is invalid, loaded with its defaults. The
+    /// service does not report them, since the defaults have no blocklist; the caller of a command has the files.
+    pub(super) fn findings_without_manifest(&self, argument: &WorkspaceArgument) -> Vec<Finding> {
+        let SingleWorkspace { id, folder } = &argument.single;
         let Ok(tree) = promptd_source::open_tree(folder, &self.config.source.allowed_link_targets) else {
             return Vec::new();
         };
         let loaded = workspace::load(&Load {
-            id: &named.single.id,
+            id,
             root: &folder.to_string_lossy(),
             tree: &WithoutManifest(&tree),
             shared_skills: &[],
@@ -91,16 +93,16 @@ impl Offline {
         loaded.map_or_else(|findings| findings, |snapshot| snapshot.findings.clone())
     }
 
-    /// The findings with files that can be opened, and their text.
-    pub(super) fn report(&self, named: &Named, findings: &[Finding]) -> Vec<Reported> {
+    /// The findings, each with its file's path and text.
+    pub(super) fn report(&self, argument: &WorkspaceArgument, findings: &[Finding]) -> Vec<Reported> {
         let shared: Vec<_> = self.config.source.shared_skills.iter().map(PathBuf::as_path).collect();
         let mut texts = Texts::default();
         let one = |finding: &Finding| {
             let Place::File { path, .. } = &finding.place else {
-                return Reported { finding: finding.clone(), subject: named.subject(), file: None, source: None };
+                return Reported { finding: finding.clone(), subject: argument.id(), file: None, source: None };
             };
             let (file, at) = match path.strip_prefix("@shared/") {
-                None => (Path::new(&named.folder).join(path), named.single.folder.join(path)),
+                None => (Path::new(&argument.folder).join(path), argument.single.folder.join(path)),
                 Some(path) => {
                     let home = shared.iter().find(|home| home.join(path).exists()).copied().unwrap_or(Path::new(""));
                     (home.join(path), home.join(path))
@@ -108,15 +110,14 @@ impl Offline {
             };
             let source = texts.read(&at);
             let file = Some(file.display().to_string());
-            Reported { finding: finding.clone(), subject: named.subject(), file, source }
+            Reported { finding: finding.clone(), subject: argument.id(), file, source }
         };
         findings.iter().map(one).collect()
     }
 }
 
-impl Named {
-    /// The workspace's id.
-    pub(super) fn subject(&self) -> String {
+impl WorkspaceArgument {
+    fn id(&self) -> String {
         self.single.id.to_string()
     }
 }
@@ -135,7 +136,7 @@ impl Tree for WithoutManifest<'_> {
 }
 
 /// The findings of profiles, whose files are named `profiles/…`.
-pub(super) fn of_profiles(findings: &[Finding], config: &Config) -> Vec<Reported> {
+pub(super) fn report_profiles(findings: &[Finding], config: &Config) -> Vec<Reported> {
     let mut texts = Texts::default();
     let one = |finding: &Finding| {
         let file = match &finding.place {
@@ -160,26 +161,25 @@ impl Texts {
         let read = |path: &Path| {
             let contents = read_files(&FileSet::Paths(vec![path.to_owned()]));
             let bytes = contents.into_values().next()?.ok()?;
-            // UTF-16 has no lines that could be shown as they are.
+            // An excerpt of UTF-16 would not be readable.
             (!bytes.contains(&0)).then(|| String::from_utf8_lossy(&bytes).into())
         };
         self.0.entry(path.to_owned()).or_insert_with_key(|path| read(path)).clone()
     }
 }
 
-fn named(text: &str) -> Result<Named, Failure> {
+fn argument(text: &str) -> Result<WorkspaceArgument, Failure> {
     let given = text.split_once('=').filter(|(id, _)| !id.contains('/')).map_or(text, |(_, folder)| folder);
     let single = match settings::workspace(text) {
         Ok(single) => single,
         Err(failure) if given != text => return Err(failure),
-        Err(_) => settings::workspace(&format!("{NAMELESS}={text}"))?,
+        Err(_) => settings::workspace(&format!("{DEFAULT_ID}={text}"))?,
     };
-    Ok(Named { folder: given.to_owned(), single })
+    Ok(WorkspaceArgument { folder: given.to_owned(), single })
 }
 
-/// The id that the config serves the folder as; else the one that the argument gives it.
-fn served_as(config: &Config, named: &Named) -> Id {
-    let mut served = config.source.workspaces.iter();
-    let served = served.find(|(id, folder)| *folder == named.single.folder && *id != named.single.id);
-    served.map_or_else(|| named.single.id.clone(), |(id, _)| id.clone())
+/// The id that the config gives to the folder, if it is another one.
+fn configured_id<'c>(config: &'c Config, single: &SingleWorkspace) -> Option<&'c Id> {
+    let mut configured = config.source.workspaces.iter();
+    configured.find(|(id, folder)| *folder == single.folder && *id != single.id).map(|(id, _)| id)
 }

@@ -1,4 +1,4 @@
-//! Logs on standard error: text or JSON, at a level that can change while the service runs.
+//! The log: text or JSON on standard error, at a level that can change while the service runs.
 
 use std::{
     io::{self, IsTerminal as _, Write},
@@ -15,14 +15,14 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-/// The way to change the level.
+/// Changes the level of the log.
 pub(super) struct Logs(reload::Handle<Targets, Registry>);
 
-/// Begins to log.
+/// Starts the log.
 pub(super) fn start(log: &Log) -> Logs {
-    let (level, handle) = reload::Layer::new(heard(&log.level));
+    let (level, handle) = reload::Layer::new(without_watcher_warnings(&log.level));
     let registry = tracing_subscriber::registry().with(level);
-    // A second start in one process is a mistake that only tests can make; the first one's logs go on.
+    // Only tests start it a second time in one process; the first log goes on.
     let _ = match log.format {
         LogFormat::Text => {
             let colour = io::stderr().is_terminal();
@@ -30,25 +30,25 @@ pub(super) fn start(log: &Log) -> Logs {
         }
         LogFormat::Json => registry.with(fmt::layer().json().flatten_event(true).with_writer(io::stderr)).try_init(),
     };
-    panic::set_hook(Box::new(told));
+    panic::set_hook(Box::new(log_panic));
     Logs(handle)
 }
 
-/// A panic as a line of the log: its place alone, since its message can quote the text that it failed on.
-fn told(panic: &PanicHookInfo<'_>) {
+/// Logs the place of a panic without its message, which can quote the text of a prompt.
+fn log_panic(panic: &PanicHookInfo<'_>) {
     tracing::error!(place = panic.location().map(ToString::to_string), "panicked");
 }
 
-/// What is heard at a level: the library that watches files has warnings for what is no fault, such as a folder that
-/// went before its watch did. What does matter of it has lines of `promptd::source`.
-fn heard(level: &Targets) -> Targets {
+/// The level, but for warnings of the library that watches files: it warns of what is not a fault, such as a folder
+/// that was removed before its watch. Faults of watching have lines of `promptd::source`.
+fn without_watcher_warnings(level: &Targets) -> Targets {
     const WATCHER: &str = "notify";
     let is_named = level.iter().any(|(target, _)| target.starts_with(WATCHER));
     if is_named { level.clone() } else { level.clone().with_target(WATCHER, LevelFilter::ERROR) }
 }
 
-/// Keeps an event on its line: a line break in the name of a folder or a key must not forge another event. It gets
-/// each event whole, in one write.
+/// Keeps an event on its line: a line break in the name of a folder or a key must not forge another event. Each event
+/// comes whole, in one write.
 struct OneLine<W>(W);
 
 impl<W: Write> Write for OneLine<W> {
@@ -72,9 +72,8 @@ impl<W: Write> Write for OneLine<W> {
 }
 
 impl Logs {
-    /// Changes the level at once.
     pub(super) fn set_level(&self, level: &Targets) {
-        let _ = self.0.modify(|current| *current = heard(level));
+        let _ = self.0.modify(|current| *current = without_watcher_warnings(level));
     }
 }
 
@@ -85,9 +84,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct Buffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Kept {
+    impl Write for Buffer {
         fn write(&mut self, event: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().extend(event);
             Ok(event.len())
@@ -100,15 +99,15 @@ mod tests {
 
     #[test]
     fn a_panic_is_a_line_with_its_place_and_not_with_the_text_that_it_quotes() {
-        let kept = Kept::default();
-        let writer = kept.clone();
+        let buffer = Buffer::default();
+        let writer = buffer.clone();
         let subscriber = tracing_subscriber::registry().with(fmt::layer().with_writer(move || writer.clone()));
         let before = panic::take_hook();
-        panic::set_hook(Box::new(told));
+        panic::set_hook(Box::new(log_panic));
         let result =
             tracing::subscriber::with_default(subscriber, || panic::catch_unwind(|| panic!("a turn's SECRET")));
         panic::set_hook(before);
-        let log = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        let log = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
         assert!(result.is_err() && log.contains("ERROR") && log.contains("src/cli/logs.rs:"), "{log}");
         assert!(!log.contains("SECRET") && log.lines().count() == 1, "{log}");
     }

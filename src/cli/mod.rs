@@ -1,10 +1,9 @@
 //! The command line: one file a subcommand.
 //!
-//! Exit codes: 0 all is well; 1 the input is at fault (a config, a workspace, a turn); 2 the command could not run (its
-//! arguments, a missing folder). Results go to standard output, everything said about them to standard error.
+//! Exit codes: 0 success; 1 the input has a fault (a config, a workspace, a turn); 2 the command could not run (its
+//! arguments, a missing folder). Results go to standard output, messages about them to standard error.
 
 mod check;
-mod contract;
 mod docs;
 mod explain;
 mod init;
@@ -24,7 +23,7 @@ use std::{
 
 use clap::{Parser, Subcommand};
 
-/// Assembles what an agent's model is told, turn by turn, from a workspace's files.
+/// Assembles the prompts of an agent, turn by turn, from the files of a workspace.
 #[derive(Parser)]
 #[command(name = "promptd", version, arg_required_else_help = true, disable_help_subcommand = true)]
 struct Arguments {
@@ -58,17 +57,16 @@ pub(crate) fn run() -> ExitCode {
     })
 }
 
-/// What a subcommand comes to.
-type Outcome = Result<ExitCode, Failure>;
+type CommandResult = Result<ExitCode, Failure>;
 
-/// Writes a result. A reader that has left, as `head` does, has what it wanted: that is no fault.
+/// Writes a result to standard output.
 fn print(text: impl fmt::Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    written(write!(out, "{text}").and_then(|()| out.flush()))
+    check_written(write!(out, "{text}").and_then(|()| out.flush()))
 }
 
-/// How writing a result to standard output went.
-fn written(result: io::Result<()>) -> Result<(), Failure> {
+/// A reader that closes its end early, as `head` does, is not an error.
+fn check_written(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::run(format!("the result cannot be written: {error}")))
@@ -85,7 +83,7 @@ struct Failure {
 }
 
 impl Failure {
-    /// The input is at fault; the text is a whole report.
+    /// The input has a fault; the text is a whole report.
     fn input(text: impl fmt::Display) -> Self {
         Self { code: ExitCode::from(1), text: text.to_string() }
     }

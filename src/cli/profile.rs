@@ -10,13 +10,13 @@ use promptd_core::{
 use promptd_source::{FileSet, read_files};
 
 use super::{
-    Failure, Outcome,
+    CommandResult, Failure,
     load::Offline,
     print,
     settings::{self, ConfigFile},
 };
 
-/// Lists, shows, checks and documents profiles, the operator's own included.
+/// Lists, prints, checks and documents profiles, built in and the operator's own.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -27,35 +27,35 @@ pub(super) struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Names every profile.
+    /// Lists every profile.
     List,
-    /// Prints a profile's YAML, and that of those it extends.
+    /// Prints the YAML of a profile, and of those that it extends.
     Show {
         /// Its name.
         name: String,
     },
-    /// Tells everything that is wrong with profiles, with file, line and excerpt; exits with 1 if one is at fault.
+    /// Reports every fault of profiles, with file, line and excerpt; exits with 1 if there is one.
     Check {
-        /// The files; without any, those of the config's folder of profiles. They may extend those and one another.
+        /// The files; default: those of the folder that the config names. They may extend those and one another.
         files: Vec<PathBuf>,
     },
     /// Prints Markdown tables: the sections of profiles that extend one another, and what gates each.
     Docs {
-        /// One profile, for it and those that it shares a base with, or several, for these; without any, all.
+        /// One profile, for it and those that share a base with it, or several, for these; default: all.
         names: Vec<String>,
-        /// A table of each one's inputs instead.
+        /// Prints a table of the inputs of each instead.
         #[arg(long)]
         inputs: bool,
     },
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let offline = Offline::open(&arguments.config, &[])?;
     let profiles = &*offline.profiles;
     match &arguments.command {
         Command::List => print(list(profiles))?,
         Command::Show { name } => print(&find(profiles, name)?.source)?,
-        // Opening has checked them: a fault would have ended the command.
+        // They have been checked already: a fault would have ended the command.
         Command::Check { files } if files.is_empty() => {
             print(format_args!("{} profiles, nothing to report\n", profiles.iter().len()))?;
         }
@@ -74,8 +74,8 @@ fn list(profiles: &ProfileSet) -> String {
     profiles.iter().map(line).collect()
 }
 
-/// Checks files as if they lay in the operator's folder.
-fn check(offline: &Offline, paths: &[PathBuf]) -> Outcome {
+/// Checks files as if they were in the folder of profiles.
+fn check(offline: &Offline, paths: &[PathBuf]) -> CommandResult {
     let given = paths.iter().map(given).collect::<Result<Vec<_>, _>>()?;
     let folder = offline.config.source.profiles.clone();
     let others = folder.map(|path| read_files(&FileSet::Folder { path, suffix: ".yaml" })).unwrap_or_default();
@@ -86,9 +86,9 @@ fn check(offline: &Offline, paths: &[PathBuf]) -> Outcome {
 
     let (_, findings) = profile::load(&all, None);
     let reported: Vec<Reported> = findings.iter().filter_map(|finding| reported(finding, &given)).collect();
-    let told = human::render(&reported, std::io::stdout().is_terminal());
+    let findings = human::render(&reported, std::io::stdout().is_terminal());
     let counts = Counts::of(reported.iter().map(|one| &one.finding));
-    print(format_args!("{told}{}\n", human::summary(counts)))?;
+    print(format_args!("{findings}{}\n", human::summary(counts)))?;
     Ok(ExitCode::from(u8::from(counts.errors > 0)))
 }
 
@@ -96,18 +96,18 @@ fn check(offline: &Offline, paths: &[PathBuf]) -> Outcome {
 type Given = (ProfileFile, String);
 
 fn given(path: &PathBuf) -> Result<Given, Failure> {
-    let told = |why: &dyn std::fmt::Display| Failure::run(format!("the profile {} {why}", path.display()));
+    let failure = |why: &dyn std::fmt::Display| Failure::run(format!("the profile {} {why}", path.display()));
     let absolute = settings::current_folder()?.join(path);
     let bytes = match read_files(&FileSet::Paths(vec![absolute])).into_values().next() {
         Some(Ok(bytes)) => bytes,
-        Some(Err(error)) => return Err(told(&error)),
-        None => return Err(told(&"is not there")),
+        Some(Err(error)) => return Err(failure(&error)),
+        None => return Err(failure(&"does not exist")),
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(((name, bytes), path.display().to_string()))
 }
 
-/// The finding with the path that was given; `None`: it is of another file.
+/// The finding with the path that was given; `None`: the finding is of another file.
 fn reported(finding: &Finding, given: &[Given]) -> Option<Reported> {
     let Place::File { path, .. } = &finding.place else { return None };
     let name = path.strip_prefix("profiles/")?;
@@ -155,7 +155,7 @@ pub(super) fn find<'p>(profiles: &'p ProfileSet, name: &str) -> Result<&'p Profi
     let names: Vec<_> = profiles.iter().map(|profile| profile.name.as_str()).collect();
     let hint = match promptd_core::yaml::nearest(name, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there are {}", names.join(", ")),
+        None => format!("known profiles are {}", names.join(", ")),
     };
-    Err(Failure::input(format!("error: there is no profile `{name}`: {hint}")))
+    Err(Failure::input(format!("error: unknown profile `{name}`; {hint}")))
 }

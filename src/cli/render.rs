@@ -22,19 +22,19 @@ use promptd_core::{
 use prost_reflect::DynamicMessage;
 
 use super::{
-    Failure, Outcome, contract, explain,
-    load::{Named, Offline},
+    CommandResult, Failure, check_written, explain,
+    load::{Loaded, Offline, WorkspaceArgument},
     profile,
     settings::{self, ConfigFile},
-    turn, written,
+    turn,
 };
 
-/// Assembles one prompt and prints it, as `AssemblePrompt` would answer.
+/// Assembles one prompt and prints it, as `AssemblePrompt` would return it.
 ///
-/// On a terminal it shows the layers, with a line of sizes for each section; piped, the text alone.
+/// On a terminal it shows the layers, with the sizes of each section; otherwise only the text.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The workspace's folder; `ID=DIR` gives it an id other than its name.
+    /// The folder of the workspace; `ID=DIR` gives it an id other than its name.
     #[arg(value_name = "WORKSPACE_DIR")]
     workspace: String,
     /// The request's `turn` as YAML or JSON; `-` reads standard input.
@@ -43,16 +43,16 @@ pub(super) struct Arguments {
     /// The turn was started by the heartbeat timer.
     #[arg(long)]
     heartbeat: bool,
-    /// The turn's clock, RFC 3339; else the turn's own, else now.
+    /// The time of the turn, RFC 3339; default: that of the turn file, or now.
     #[arg(long, value_name = "TIME")]
     now: Option<Timestamp>,
-    /// The profile; else the workspace's own.
+    /// The profile; default: that of the workspace.
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// How the prompt is written.
+    /// The format of the prompt.
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Tells what became of every section, on standard error.
+    /// Prints the outcome of every section to standard error.
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub(super) struct Arguments {
 enum Format {
     /// All system messages, joined by a blank line.
     Text,
-    /// The whole answer of `AssemblePrompt`, as protobuf JSON.
+    /// The whole response of `AssemblePrompt`, as protobuf JSON.
     Json,
     /// The `messages` of `OpenAI` Chat Completions.
     OpenaiChat,
@@ -75,20 +75,20 @@ enum Format {
     Gemini,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let offline = Offline::open(&arguments.config, std::slice::from_ref(&arguments.workspace))?;
     let turn = turn(arguments, &offline)?;
-    for opened in offline.load() {
-        let opened = opened?;
-        let snapshot = opened.loaded.map_err(|findings| {
-            let report = settings::report_files(&offline.report(&opened.named, &findings));
-            Failure::input(format!("{report}\n{} has no prompt until that is mended", opened.named.folder))
+    for loaded in offline.load() {
+        let Loaded { argument, result } = loaded?;
+        let snapshot = result.map_err(|findings| {
+            let report = settings::report_files(&offline.report(&argument, &findings));
+            Failure::input(format!("{report}\n{} has no prompt until that is fixed", argument.folder))
         })?;
-        let profile = chosen(arguments, &snapshot)?;
+        let profile = chosen_profile(arguments, &snapshot)?;
         let prompt =
             prompt::assemble(&snapshot, profile, &turn).map_err(|error| Failure::input(format!("error: {error}")))?;
-        written(print(arguments, &snapshot, profile, &prompt))?;
-        tell(arguments, &offline, &opened.named, &prompt);
+        check_written(print(arguments, &snapshot, profile, &prompt))?;
+        report(arguments, &offline, &argument, &prompt);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -110,16 +110,16 @@ fn turn(arguments: &Arguments, offline: &Offline) -> Result<Turn, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    let told = |e: io::Error| Failure::run(format!("the turn {} cannot be read: {e}", path.display()));
+    let failure = |e: io::Error| Failure::run(format!("the turn {} cannot be read: {e}", path.display()));
     if path.as_os_str() != "-" {
-        return fs::read_to_string(path).map_err(told);
+        return fs::read_to_string(path).map_err(failure);
     }
     let mut text = String::new();
-    io::stdin().read_to_string(&mut text).map_err(told)?;
+    io::stdin().read_to_string(&mut text).map_err(failure)?;
     Ok(text)
 }
 
-fn chosen<'s>(arguments: &Arguments, snapshot: &'s Snapshot) -> Result<&'s Profile, Failure> {
+fn chosen_profile<'s>(arguments: &Arguments, snapshot: &'s Snapshot) -> Result<&'s Profile, Failure> {
     let name = arguments.profile.as_deref().unwrap_or(snapshot.manifest.profile.as_str());
     profile::find(&snapshot.profiles, name)
 }
@@ -128,7 +128,7 @@ fn print(arguments: &Arguments, snapshot: &Snapshot, profile: &Profile, prompt: 
     let mut out = io::stdout().lock();
     let format = match arguments.format {
         None if out.is_terminal() => return explain::layers(&mut out, prompt),
-        // Exactly the bytes of the answer's `rendered`: no line end is added.
+        // Exactly the bytes of the response's `rendered`: no newline is added.
         None | Some(Format::Text) => RenderFormat::Text,
         Some(Format::Json) => return json(&mut out, snapshot, profile, prompt),
         Some(Format::OpenaiChat) => RenderFormat::OpenaiChat,
@@ -148,19 +148,19 @@ fn json(out: &mut impl io::Write, snapshot: &Snapshot, profile: &Profile, prompt
         rendered: "",
         shape: &encode::Shape::default(),
     };
-    let message = contract::message("AssemblePromptResponse");
+    let message = turn::descriptor("AssemblePromptResponse");
     let dynamic = DynamicMessage::decode(message, &*answer.encode().to_vec()).map_err(io::Error::other)?;
     serde_json::to_writer_pretty(&mut *out, &dynamic)?;
     writeln!(out)
 }
 
-/// Says on standard error what was lost, and with `--explain` what became of every section.
-fn tell(arguments: &Arguments, offline: &Offline, named: &Named, prompt: &Prompt<'_>) {
+/// Prints the findings to standard error, and with `--explain` the outcome of every section.
+fn report(arguments: &Arguments, offline: &Offline, argument: &WorkspaceArgument, prompt: &Prompt<'_>) {
     if arguments.explain {
         eprint!("{}", explain::sections(prompt));
     }
     let findings: Vec<_> = prompt.findings.iter().map(|finding| finding.clone().into_owned()).collect();
     if !findings.is_empty() {
-        eprint!("{}", human::render(&offline.report(named, &findings), io::stderr().is_terminal()));
+        eprint!("{}", human::render(&offline.report(argument, &findings), io::stderr().is_terminal()));
     }
 }

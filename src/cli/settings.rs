@@ -16,21 +16,19 @@ use promptd_core::{
 
 use super::Failure;
 
-/// Where the config is looked for when nothing is said.
+/// The config file that is used if it exists and no other is given.
 const DEFAULT_CONFIG: &str = "config/promptd.yaml";
 
-/// Which config file a command takes.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct ConfigFile {
-    /// The config file; without it `config/promptd.yaml`, if it is there.
+    /// The config file; default: `config/promptd.yaml`, if it exists.
     #[arg(long = "config", value_name = "FILE", env = "PROMPTD_CONFIG", hide_env_values = true)]
     pub(super) path: Option<PathBuf>,
 }
 
-/// A config and the file it came from.
 pub(super) struct Loaded {
     pub(super) config: Config,
-    /// The file; `None`: defaults and flags alone.
+    /// `None`: only defaults and flags.
     pub(super) file: Option<PathBuf>,
 }
 
@@ -82,11 +80,11 @@ pub(super) fn current_folder() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|e| Failure::run(format!("the current folder cannot be read: {e}")))
 }
 
-/// A workspace as an argument names it: `DIR` or `ID=DIR`.
+/// A workspace given as an argument, `DIR` or `ID=DIR`.
 pub(super) fn workspace(text: &str) -> Result<SingleWorkspace, Failure> {
     let folder = current_folder()?;
     SingleWorkspace::parse(text, &Base { folder: &folder, home: None })
-        .map_err(|wanted| Failure::run(format!("`{text}` is no workspace: it needs {wanted}")))
+        .map_err(|wanted| Failure::run(format!("`{text}` is not a workspace: it must be {wanted}")))
 }
 
 /// The absolute path of a folder given as an argument.
@@ -111,16 +109,16 @@ fn absolute(folder: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    let told = |why: String| Failure::run(format!("the config {} cannot be read: {why}", path.display()));
-    let size = fs::metadata(path).map_err(|e| told(e.to_string()))?;
+    let failure = |why: String| Failure::run(format!("cannot read the config {}: {why}", path.display()));
+    let size = fs::metadata(path).map_err(|e| failure(e.to_string()))?;
     if !size.is_file() {
-        return Err(told("it is not a regular file".to_owned()));
+        return Err(failure("it is not a regular file".to_owned()));
     }
     if size.len() > MAX_YAML_BYTES as u64 {
-        return Err(told(format!("it is larger than {MAX_YAML_BYTES} bytes")));
+        return Err(failure(format!("it is larger than {MAX_YAML_BYTES} bytes")));
     }
-    let bytes = fs::read(path).map_err(|e| told(e.to_string()))?;
-    String::from_utf8(bytes).map_err(|_| told("it is not UTF-8".to_owned()))
+    let bytes = fs::read(path).map_err(|e| failure(e.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| failure("it is not UTF-8".to_owned()))
 }
 
 /// A report with excerpts for standard error.

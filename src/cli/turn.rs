@@ -1,4 +1,4 @@
-//! `--turn`: the contract's `Turn` from a YAML or JSON file, every fault told with its place.
+//! `--turn`: the contract's `Turn` from a YAML or JSON file, every fault reported with its place.
 //!
 //! The file is walked along the contract's own descriptor. A deserializer would stop at the first fault and keep no
 //! positions; the names here are the contract's, so a field added there is known here.
@@ -8,9 +8,7 @@ use promptd_core::{
     finding::{Code, Finding},
     yaml::{Faults, Mark, Node, Pair, Scalar, Value as Yaml, nearest, parse},
 };
-use prost_reflect::{DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Value};
-
-use super::contract;
+use prost_reflect::{DescriptorPool, DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Value};
 
 /// Whole numbers beyond this are not exact in a `google.protobuf.Struct`, whose numbers are doubles.
 const MAX_EXACT: u64 = 1 << 53;
@@ -20,14 +18,14 @@ pub(super) fn read(text: &str, name: &str) -> Result<proto::Turn, Vec<Finding>> 
     let findings = |faults: Vec<promptd_core::yaml::Fault>| faults.into_iter().map(|f| f.into_finding(name)).collect();
     let node = parse(text).or_else(|faults| json(text, faults)).map_err(findings)?;
     let faults = Faults::default();
-    let turn = message(&node, &contract::message("Turn"), "turn", &faults).and_then(|turn| turn.transcode_to().ok());
+    let turn = message(&node, &descriptor("Turn"), "turn", &faults).and_then(|turn| turn.transcode_to().ok());
     match turn.filter(|_| faults.is_empty()) {
         Some(turn) => Ok(turn),
         None => Err(findings(faults.into_vec())),
     }
 }
 
-/// JSON that is no YAML: surrogate pairs, or more values than are read of YAML. Its positions are not known.
+/// JSON that is not YAML: surrogate pairs, or more values than YAML may have. Its positions are not known.
 fn json(text: &str, faults: Vec<promptd_core::yaml::Fault>) -> Result<Node, Vec<promptd_core::yaml::Fault>> {
     if faults.iter().any(|fault| fault.code == Code::DuplicateKey) {
         return Err(faults);
@@ -49,6 +47,13 @@ fn from_json(value: &serde_json::Value) -> Node {
         ),
     };
     Node { at, value }
+}
+
+/// A message of the contract by its name.
+pub(super) fn descriptor(name: &str) -> MessageDescriptor {
+    let pool = DescriptorPool::decode(proto::DESCRIPTORS).unwrap_or_default();
+    #[expect(clippy::expect_used, reason = "the contract is compiled in, and the names are literals")]
+    pool.get_message_by_name(&format!("promptd.v1.{name}")).expect("a message of the contract")
 }
 
 fn message(node: &Node, descriptor: &MessageDescriptor, path: &str, faults: &Faults) -> Option<DynamicMessage> {
@@ -78,7 +83,7 @@ fn fields(node: &Node, descriptor: &MessageDescriptor, path: &str, faults: &Faul
             continue;
         };
         if message.has_field(&field) {
-            faults.add(Code::DuplicateKey, pair.at, format!("`{path}.{}` stands twice", field.name()));
+            faults.add(Code::DuplicateKey, pair.at, format!("duplicate key `{path}.{}`", field.name()));
         }
         if pair.value.is_null() {
             continue;
@@ -198,8 +203,8 @@ mod tests {
     use super::*;
 
     fn faults(text: &str) -> String {
-        let told = |f: Finding| format!("{} {}\n", f.place, f.message);
-        read(text, "turn.yaml").unwrap_err().into_iter().map(told).collect()
+        let line = |f: Finding| format!("{} {}\n", f.place, f.message);
+        read(text, "turn.yaml").unwrap_err().into_iter().map(line).collect()
     }
 
     #[test]
@@ -223,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_with_its_place_and_the_nearest_field() {
+    fn every_fault_is_reported_with_its_place_and_the_nearest_field() {
         let text = "user:\n  nmae: Ada\n  id: 5\nheartbeat: yes\nnow: today\nknowledge: {content: x}\n\
                     response_format: JSON\nvariables: {id: 9007199254740993}\nstage: [x]\nwhatever: 1\n";
         insta::assert_snapshot!(faults(text), @r#"
@@ -240,8 +245,9 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_stands_twice_is_told_by_whichever_name() {
-        assert!(faults("time_zone: UTC\ntimeZone: UTC\n").contains("turn.yaml:2:1 `turn.time_zone` stands twice"));
-        assert!(faults("{\"heartbeat\": true, \"heartbeat\": false}").contains("twice"));
+    fn a_duplicate_key_is_reported_whichever_name_it_has() {
+        assert!(faults("time_zone: UTC\ntimeZone: UTC\n").contains("turn.yaml:2:1 duplicate key `turn.time_zone`"));
+        let json = read("{\"heartbeat\": true, \"heartbeat\": false}", "t").unwrap_err();
+        assert_eq!(json[0].code, Code::DuplicateKey);
     }
 }

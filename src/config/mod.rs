@@ -45,7 +45,7 @@ pub struct Config {
     pub admin: Option<SocketAddr>,
     /// `log`.
     pub log: Log,
-    /// Every setting as it holds, by its key in [`TABLE`]: for `/debug/config` and to report what a reload changed.
+    /// The value of every setting in use, by its key in [`TABLE`]: for `/debug/config`, and to compare configs.
     pub effective: BTreeMap<&'static str, Value>,
 }
 

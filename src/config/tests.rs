@@ -53,15 +53,15 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
 }
 
 #[test]
-fn every_setting_of_the_table_is_read_and_none_besides() {
-    // A wrong type makes each setting tell its own name: one that is not read would be told as unknown.
+fn every_setting_of_the_table_is_read() {
+    // A value of the wrong type is a fault that names its setting; one that is not read would be an unknown key.
     for setting in TABLE {
         let parts: Vec<_> = setting.key.split('.').collect();
         let text = format!("{}: {{wrong: 1}}{}", parts.join(": {"), "}".repeat(parts.len() - 1));
-        let told = read(&text).unwrap_err();
+        let faults = read(&text).unwrap_err();
         assert!(
-            told.iter().any(|fault| fault.contains(&format!("`{}`", setting.key)) && fault.contains("must be")),
-            "{}: {told:?}",
+            faults.iter().any(|fault| fault.contains(&format!("`{}`", setting.key)) && fault.contains("must be")),
+            "{}: {faults:?}",
             setting.key
         );
     }
@@ -147,9 +147,9 @@ fn flags_alone_are_a_config() {
 }
 
 #[test]
-fn a_reload_tells_what_changed() {
+fn a_reload_reports_what_changed() {
     let before = read(SERVE).unwrap();
     let after = read(&format!("{SERVE}listen: 127.0.0.1:9\nlog: {{level: debug}}\n")).unwrap();
-    let told: Vec<_> = before.changes(&after).into_iter().map(|s| (s.key, s.reloads)).collect();
-    assert_eq!(told, [("listen", false), ("log.level", true)]);
+    let changes: Vec<_> = before.changes(&after).into_iter().map(|s| (s.key, s.reloads)).collect();
+    assert_eq!(changes, [("listen", false), ("log.level", true)]);
 }

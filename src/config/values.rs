@@ -49,7 +49,7 @@ pub fn log_level(text: &str) -> Result<Targets, String> {
 pub struct Base<'a> {
     /// The folder that relative paths are relative to; absolute.
     pub folder: &'a Path,
-    /// What a leading `~/` stands for.
+    /// What a leading `~/` means.
     pub home: Option<&'a Path>,
 }
 

@@ -100,7 +100,7 @@ fn many_workspaces_are_checked_even_if_one_is_missing() {
     let ran = run(home.path(), &["check", "a", "missing", "b"]);
     assert_eq!(ran.code, 2);
     assert!(ran.out.contains("b/workspace.yaml:1:1"), "{}", ran.out);
-    assert_eq!(ran.err, "error: there is no folder missing\n");
+    assert_eq!(ran.err, "error: folder not found: missing\n");
 }
 
 #[test]

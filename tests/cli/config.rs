@@ -35,7 +35,7 @@ fn a_config_that_is_named_and_missing_is_an_error_for_every_command() {
     for arguments in [&["serve"][..], &["check", "ws"], &["render", "ws"]] {
         let told = ran(command(home.path(), arguments).env("PROMPTD_CONFIG", "nowhere.yaml"));
         assert_eq!(told.code, 2, "{arguments:?}");
-        assert!(told.err.contains("nowhere.yaml cannot be read"), "{}", told.err);
+        assert!(told.err.contains("cannot read the config nowhere.yaml"), "{}", told.err);
     }
 }
 

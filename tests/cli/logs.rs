@@ -146,7 +146,7 @@ fn faults_are_told_in_a_line_without_the_text_around_them_and_so_is_their_end() 
         ("profiles/own.yaml", "extends: five-layer\n", "no longer: profile at fault: profiles/own.yaml:2:1"),
         ("tokens.yaml", "tokens: [{name: a, token: SECRET}]\n", "shorter than 16 characters"),
         ("tokens.yaml", "tokens: [{name: a, token: 'SECRET-SECRET-SECRET}]\n", "found unexpected end of stream"),
-        ("tokens.yaml", "tokens: [{name: a, token: SECRET-SECRET-SECRE2}]\n", "taken over"),
+        ("tokens.yaml", "tokens: [{name: a, token: SECRET-SECRET-SECRE2}]\n", "reloaded"),
     ] {
         write(&home.path().join(path), text);
         let lines = service.wait_for_log(told);

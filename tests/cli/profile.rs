@@ -8,7 +8,7 @@ fn profiles_are_listed_and_shown() {
     assert!(shown.out.contains("name: five-layer"), "{}", shown.out);
     let missing = run(&repository(), &["profile", "show", "five-layers"]);
     assert_eq!(missing.code, 1);
-    assert_eq!(missing.err, "error: there is no profile `five-layers`: did you mean `five-layer`?\n");
+    assert_eq!(missing.err, "error: unknown profile `five-layers`; did you mean `five-layer`?\n");
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn settings_tokens_and_faults_are_taken_over_while_running() {
     let log = service.wait_for_log("the last good version stays in use");
     assert!(log.contains("promptd.yaml:3:8"), "{log}");
     write(&path, &config("log: {level: debug}\ndrain: {delay: 1ms}\nlimits: {max_variables: 0}\n"));
-    let log = service.wait_for_log("taken over");
+    let log = service.wait_for_log("reloaded");
     assert!(log.contains("takes effect at the next start") && log.contains("setting=\"drain.delay\""), "{log}");
     assert!(log.contains("setting=\"log.level\""), "{log}");
     write(&home.path().join("config/tokens.yaml"), "tokens: [{name: a, token: second-second-second}]\n");

@@ -1,6 +1,6 @@
 //! Tokens and certificates, from the files that the settings name.
 //!
-//! Faults are told without excerpts: the files' lines are secret.
+//! Faults are reported without excerpts: the lines of these files are secret.
 
 use std::{
     fmt::Write as _,
@@ -17,7 +17,7 @@ use promptd_source::{Contents, FileSet, read_files};
 
 use super::{Failure, Secrets, settings};
 
-/// Reads them at the start; the failure tells every fault of all files.
+/// Reads them at the start; the failure has every fault of all files.
 pub(super) fn read(config: &Config) -> Result<Secrets, Failure> {
     let access = config.tokens_file.as_deref().map(|path| tokens(path, &read_files(&only(path))));
     let tls = config.tls.as_ref().map(|paths| {
@@ -73,6 +73,6 @@ fn bytes<'c>(path: &Path, contents: &'c Contents) -> Result<&'c [u8], String> {
     match contents.get(path) {
         Some(Ok(bytes)) => Ok(bytes),
         Some(Err(error)) => Err(format!("{} {error}", path.display())),
-        None => Err(format!("{} is not there", path.display())),
+        None => Err(format!("{} does not exist", path.display())),
     }
 }

@@ -1,4 +1,4 @@
-//! One setting at a time: read, checked, and a fault with its place if it is not as it must be.
+//! One setting at a time, read and checked; a value that is not allowed becomes a fault with its place.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -80,8 +80,8 @@ fn is_number(node: &Node) -> bool {
     matches!(&node.value, Value::Scalar(scalar) if scalar.as_number().is_some())
 }
 
-/// A value that must not be below a bound. Where it is faulty the default of its type is as good as any: a config with
-/// faults is never used.
+/// A value that must not be below a bound; the default of its type where it has a fault, since a config with faults is
+/// never used.
 pub(super) fn at_least<T: PartialOrd + Default>(
     least: &Bound<T>,
     fields: &mut Fields<'_, '_>,

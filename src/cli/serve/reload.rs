@@ -1,7 +1,7 @@
-//! The server's own files, taken over as they are saved: the config's reloadable part, tokens and certificates.
+//! The server's own files, reloaded as they are saved: the reloadable part of the config, tokens and certificates.
 //!
-//! A file with a fault changes nothing: the last good version stays in use, the log says why, and a metric says so
-//! until it is mended.
+//! A file with a fault changes nothing: the last good version stays in use, the log says why, and a metric shows it
+//! until the file is fixed.
 
 use std::{
     path::PathBuf,
@@ -21,50 +21,50 @@ use tokio::sync::watch;
 use super::{Secrets, secrets};
 use crate::cli::{logs::Logs, settings};
 
-/// The settings as they hold, for `/debug/config`.
+/// The settings in use, for `/debug/config`.
 #[derive(Clone)]
-pub(super) struct Shown(Arc<Mutex<Config>>);
+pub(super) struct CurrentConfig(Arc<Mutex<Config>>);
 
-impl Shown {
+impl CurrentConfig {
     pub(super) fn new(config: &Config) -> Self {
         Self(Arc::new(Mutex::new(config.clone())))
     }
 
-    /// As JSON, by key. Secrets stand in files; the settings have their paths alone.
-    pub(super) fn get(&self) -> Value {
+    /// By key. Secrets are in files of their own, of which the settings have only the paths.
+    pub(super) fn to_json(&self) -> Value {
         let config = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         config.effective.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect::<Map<_, _>>().into()
     }
 
-    fn set(&self, next: Config) -> Config {
+    fn replace(&self, next: Config) -> Config {
         std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), next)
     }
 }
 
-/// What following needs.
-pub(super) struct Following {
+/// The parts of the service that a reload changes.
+pub(super) struct Reload {
     pub(super) source: Arc<OnceLock<Source>>,
     pub(super) limits: Arc<Live>,
     pub(super) logs: Logs,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) shown: Shown,
+    pub(super) current: CurrentConfig,
     pub(super) overrides: Overrides,
 }
 
-/// Follows the files that there are, for as long as the runtime lives.
-pub(super) fn start(file: Option<PathBuf>, config: &Config, secrets: &Secrets, following: Following) {
-    let Some(source) = following.source.get() else { return };
-    let metrics = &following.metrics;
+/// Follows the files that the config names, and its own, for as long as the runtime lives.
+pub(super) fn start(file: Option<PathBuf>, config: &Config, secrets: &Secrets, reload: Reload) {
+    let Some(source) = reload.source.get() else { return };
+    let metrics = &reload.metrics;
     if let Some(path) = config.tokens_file.clone() {
         let access = Arc::clone(&secrets.access);
-        each(source.follow(secrets::only(&path)), "tokens", metrics, move |contents| {
-            let tokens = secrets::tokens(&path, contents).map_err(|findings| in_a_line(&findings))?;
+        on_change(source.follow(secrets::only(&path)), "tokens", metrics, move |contents| {
+            let tokens = secrets::tokens(&path, contents).map_err(|findings| on_a_line(&findings))?;
             access.replace(tokens);
             Ok(())
         });
     }
     if let (Some(paths), Some(tls)) = (config.tls.clone(), secrets.tls.clone()) {
-        each(source.follow(secrets::pem_files(&paths)), "tls", metrics, move |contents| {
+        on_change(source.follow(secrets::pem_files(&paths)), "tls", metrics, move |contents| {
             secrets::pem(&paths, contents).and_then(|pem| tls.replace(pem).map_err(|e| e.to_string()))
         });
     }
@@ -72,22 +72,22 @@ pub(super) fn start(file: Option<PathBuf>, config: &Config, secrets: &Secrets, f
         let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
         let set = FileSet::Paths(vec![absolute.clone()]);
         let contents = source.follow(set);
-        each(contents, "config", &Arc::clone(metrics), move |contents| {
+        on_change(contents, "config", &Arc::clone(metrics), move |contents| {
             let bytes = match contents.get(&absolute) {
                 Some(Ok(bytes)) => bytes,
                 Some(Err(error)) => return Err(format!("{} {error}", path.display())),
-                None => return Err(format!("{} is not there", path.display())),
+                None => return Err(format!("{} does not exist", path.display())),
             };
             let text = std::str::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8", path.display()))?;
-            let next = settings::check(Some(&path), text, &following.overrides).map_err(|failure| failure.text)?;
-            take_over(&next.map_err(|findings| in_a_line(&findings))?, &following);
+            let next = settings::check(Some(&path), text, &reload.overrides).map_err(|failure| failure.text)?;
+            apply(&next.map_err(|findings| on_a_line(&findings))?, &reload);
             Ok(())
         });
     }
 }
 
-/// Takes over what each change gives, and tells how that went.
-fn each(
+/// Takes the file's contents now and after each change, and reports how that went.
+fn on_change(
     mut contents: watch::Receiver<Arc<Contents>>,
     file: &'static str,
     metrics: &Arc<Metrics>,
@@ -95,40 +95,40 @@ fn each(
 ) {
     let metrics = Arc::clone(metrics);
     tokio::spawn(async move {
-        // An edit since the start is taken over too; what is still the same changes nothing.
+        // The file may have been edited since the start.
         let now = Arc::clone(&contents.borrow_and_update());
         if let Err(fault) = take(&now) {
-            refuse(file, &fault, &metrics);
+            reject(file, &fault, &metrics);
         }
         while contents.changed().await.is_ok() {
             let now = Arc::clone(&contents.borrow_and_update());
             match take(&now) {
                 Ok(()) => {
                     metrics.server_file(file, true);
-                    tracing::info!(file, "a changed file was taken over");
+                    tracing::info!(file, "reloaded");
                 }
-                Err(fault) => refuse(file, &fault, &metrics),
+                Err(fault) => reject(file, &fault, &metrics),
             }
         }
     });
 }
 
-fn refuse(file: &'static str, fault: &str, metrics: &Metrics) {
+fn reject(file: &'static str, fault: &str, metrics: &Metrics) {
     metrics.server_file(file, false);
     tracing::error!(file, "the last good version stays in use: {fault}");
 }
 
-fn in_a_line(findings: &[Finding]) -> String {
+fn on_a_line(findings: &[Finding]) -> String {
     findings.iter().map(|finding| format!("{}: {}", finding.place, finding.message)).collect::<Vec<_>>().join("; ")
 }
 
-/// Applies what can be changed while running, and says what waits for a restart.
-fn take_over(next: &Config, following: &Following) {
-    following.logs.set_level(&next.log.level);
-    following.limits.replace(&next.grpc);
-    let before = following.shown.set(next.clone());
+/// Applies the settings that can change while the service runs, and logs those that wait for a restart.
+fn apply(next: &Config, reload: &Reload) {
+    reload.logs.set_level(&next.log.level);
+    reload.limits.replace(&next.grpc);
+    let before = reload.current.replace(next.clone());
     if before.source.settings != next.source.settings
-        && let Some(source) = following.source.get()
+        && let Some(source) = reload.source.get()
     {
         source.set_settings(next.source.settings.clone());
     }

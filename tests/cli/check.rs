@@ -31,7 +31,7 @@ fn the_example_has_no_errors() {
 }
 
 #[test]
-fn a_broken_workspace_has_every_fault_named_with_its_line() {
+fn every_fault_of_a_workspace_is_reported_with_its_line() {
     let home = folder(BROKEN);
     let ran = run(home.path(), &["check", "ws"]);
     assert_eq!(ran.code, 1);
@@ -39,7 +39,7 @@ fn a_broken_workspace_has_every_fault_named_with_its_line() {
 }
 
 #[test]
-fn a_fault_of_workspace_yaml_hides_none_of_another_file() {
+fn a_fault_of_workspace_yaml_does_not_hide_those_of_other_files() {
     let home = folder(&[
         ("ws/workspace.yaml", "skills:\n  blocklist: [a]\nskills: {}\n"),
         ("ws/agents.md", "near miss"),
@@ -47,13 +47,13 @@ fn a_fault_of_workspace_yaml_hides_none_of_another_file() {
     ]);
     let ran = run(home.path(), &["check", "ws"]);
     assert_eq!(ran.code, 1);
-    for told in ["DUPLICATE_KEY", "ws/workspace.yaml:3:1", "SKILL_INVALID", "FILE_NAME_CASE", "2 errors, 1 warning"] {
-        assert!(ran.out.contains(told), "{told}: {}", ran.out);
+    for output in ["DUPLICATE_KEY", "ws/workspace.yaml:3:1", "SKILL_INVALID", "FILE_NAME_CASE", "2 errors, 1 warning"] {
+        assert!(ran.out.contains(output), "{output}: {}", ran.out);
     }
 }
 
 #[test]
-fn faults_of_meaning_are_told_all_at_once() {
+fn invalid_values_are_reported_all_at_once() {
     let (path, text) = BROKEN[0];
     let home = folder(&[(path, text.strip_suffix("agent: {}\n").unwrap())]);
     let ran = run(home.path(), &["check", "ws"]);
@@ -62,7 +62,7 @@ fn faults_of_meaning_are_told_all_at_once() {
 }
 
 #[test]
-fn what_prompts_would_lose_is_told_and_hidden_characters_are_written_out() {
+fn losses_and_hidden_characters_are_reported() {
     let home = folder(ODD);
     let ran = run(home.path(), &["check", "ws"]);
     assert_eq!(ran.code, 1);

@@ -1,4 +1,4 @@
-//! Cold starts: a config at fault ends with one report, and never serves on a silent default.
+//! A config with a fault ends the start with one report of all faults.
 
 use super::support::{command, folder, ran, run};
 
@@ -14,7 +14,7 @@ fn every_fault_of_the_config_is_in_one_report() {
 }
 
 #[test]
-fn broken_yaml_is_told_with_its_line() {
+fn broken_yaml_is_reported_with_its_line() {
     let home = folder(&[("config/promptd.yaml", "workspaces:\n  single: [a\n")]);
     let ran = run(home.path(), &["serve"]);
     assert_eq!(ran.code, 1);
@@ -22,7 +22,7 @@ fn broken_yaml_is_told_with_its_line() {
 }
 
 #[test]
-fn without_a_config_and_without_flags_it_says_what_to_give() {
+fn without_a_config_and_without_flags_it_names_the_flags() {
     let home = folder(&[]);
     let ran = run(home.path(), &["serve"]);
     assert_eq!(ran.code, 2);
@@ -30,12 +30,12 @@ fn without_a_config_and_without_flags_it_says_what_to_give() {
 }
 
 #[test]
-fn a_config_that_is_named_and_missing_is_an_error_for_every_command() {
+fn a_missing_config_is_an_error_of_every_command() {
     let home = folder(&[("ws/AGENTS.md", "A.")]);
     for arguments in [&["serve"][..], &["check", "ws"], &["render", "ws"]] {
-        let told = ran(command(home.path(), arguments).env("PROMPTD_CONFIG", "nowhere.yaml"));
-        assert_eq!(told.code, 2, "{arguments:?}");
-        assert!(told.err.contains("cannot read the config nowhere.yaml"), "{}", told.err);
+        let output = ran(command(home.path(), arguments).env("PROMPTD_CONFIG", "nowhere.yaml"));
+        assert_eq!(output.code, 2, "{arguments:?}");
+        assert!(output.err.contains("cannot read the config nowhere.yaml"), "{}", output.err);
     }
 }
 
@@ -56,9 +56,9 @@ fn tokens_are_never_shown_in_a_report() {
 }
 
 #[test]
-fn a_log_level_that_is_none_is_a_usage_error() {
+fn an_invalid_log_level_is_a_usage_error() {
     let home = folder(&[("ws/AGENTS.md", "A.")]);
-    let told = ran(command(home.path(), &["serve", "--workspace", "ws"]).env("PROMPTD_LOG", "loud=="));
-    assert_eq!(told.code, 2);
-    assert!(told.err.contains("`info`"), "{}", told.err);
+    let output = ran(command(home.path(), &["serve", "--workspace", "ws"]).env("PROMPTD_LOG", "loud=="));
+    assert_eq!(output.code, 2);
+    assert!(output.err.contains("`info`"), "{}", output.err);
 }

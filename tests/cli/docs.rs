@@ -29,7 +29,7 @@ fn the_reference_of_findings_is_current() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_fault() {
+fn a_reader_that_closes_early_is_not_an_error() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     for arguments in [
@@ -44,7 +44,7 @@ fn a_reader_that_leaves_early_is_no_fault() {
         let mut command = command(&repository(), arguments);
         let ran = command.stdout(writer.try_clone().unwrap()).stderr(std::process::Stdio::piped()).output().unwrap();
         assert_eq!(ran.status.code(), Some(0), "{arguments:?}");
-        let told = String::from_utf8(ran.stderr).unwrap();
-        assert!(!told.contains("panicked") && !told.contains("Broken pipe"), "{arguments:?}: {told}");
+        let output = String::from_utf8(ran.stderr).unwrap();
+        assert!(!output.contains("panicked") && !output.contains("Broken pipe"), "{arguments:?}: {output}");
     }
 }

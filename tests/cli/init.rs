@@ -18,7 +18,7 @@ fn a_new_workspace_passes_check_and_renders() {
 }
 
 #[test]
-fn nothing_is_ever_overwritten() {
+fn no_file_is_overwritten() {
     let home = folder(&[("ws/SOUL.md", "Mine.")]);
     let ran = run(home.path(), &["init", "ws"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));

@@ -1,4 +1,4 @@
-//! What is in the log, and what never is.
+//! The lines of the log, and what is never in them.
 
 use promptd::grpc::api::workspace_service_client::WorkspaceServiceClient;
 use promptd_contract::proto::{AssemblePromptRequest, KnowledgeSnippet, Turn, User, WatchWorkspaceRequest};
@@ -44,7 +44,7 @@ fn no_text_of_a_prompt_is_logged_at_the_default_level() {
 }
 
 #[test]
-fn the_line_of_a_call_names_it_its_caller_and_its_trace() {
+fn the_line_of_a_call_has_its_method_caller_and_trace() {
     const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
     let home =
         folder(&[("ws/AGENTS.md", "A."), ("tokens.yaml", "tokens: [{name: front-end, token: 0123456789abcdef}]\n")]);
@@ -86,7 +86,7 @@ fn the_line_of_a_call_names_it_its_caller_and_its_trace() {
 }
 
 #[test]
-fn the_line_of_a_call_that_finds_no_place_names_its_caller() {
+fn the_line_of_a_call_over_the_limit_has_its_caller() {
     let home =
         folder(&[("ws/AGENTS.md", "A."), ("tokens.yaml", "tokens: [{name: front-end, token: 0123456789abcdef}]\n")]);
     let config = "listen: 127.0.0.1:0\nworkspaces: {single: [ws]}\nauth: {tokens_file: tokens.yaml}\n\
@@ -112,7 +112,7 @@ fn the_line_of_a_call_that_finds_no_place_names_its_caller() {
 }
 
 #[test]
-fn what_is_cut_is_a_line_of_the_log_at_every_revision() {
+fn a_cut_file_is_logged_at_every_revision() {
     let home = folder(&[("ws/SOUL.md", &"x\n".repeat(9_000)), ("ws/HEARTBEAT.md", &"- Look.\n".repeat(2_000))]);
     let mut service = Service::start(home.path(), &["serve", "--workspace", "ws", "--listen", "127.0.0.1:0"]);
     for version in ["One.", "Two."] {
@@ -125,7 +125,7 @@ fn what_is_cut_is_a_line_of_the_log_at_every_revision() {
 }
 
 #[test]
-fn faults_are_told_in_a_line_without_the_text_around_them_and_so_is_their_end() {
+fn a_fault_and_its_end_are_a_line_each_without_the_text_around_them() {
     let home = folder(&[
         ("promptd.yaml", "listen: 127.0.0.1:0\nworkspaces: {root: all}\nauth: {tokens_file: tokens.yaml}\n"),
         ("tokens.yaml", "tokens: [{name: a, token: SECRET-SECRET-SECRET}]\n"),
@@ -136,7 +136,7 @@ fn faults_are_told_in_a_line_without_the_text_around_them_and_so_is_their_end() 
     ]);
     let mut service = Service::start(home.path(), &["serve", "--config", "promptd.yaml"]);
     let mut log = service.wait_for_log("serving");
-    for (path, text, told) in [
+    for (path, text, output) in [
         ("all/ws/workspace.yaml", "agent: {persona: [SECRET-PERSONA]}\n", "`agent.persona` must be text"),
         ("all/ws/workspace.yaml", "agent: {persona: SECRET-PERSONA, : [\n", "YAML_SYNTAX"),
         ("all/ws/workspace.yaml", "agent: {persona: SECRET-PERSONA}\n", "errors=0"),
@@ -149,7 +149,7 @@ fn faults_are_told_in_a_line_without_the_text_around_them_and_so_is_their_end() 
         ("tokens.yaml", "tokens: [{name: a, token: SECRET-SECRET-SECRE2}]\n", "reloaded"),
     ] {
         write(&home.path().join(path), text);
-        let lines = service.wait_for_log(told);
+        let lines = service.wait_for_log(output);
         assert!(lines.lines().count() <= 3, "{lines}");
         log += &lines;
     }
@@ -158,7 +158,7 @@ fn faults_are_told_in_a_line_without_the_text_around_them_and_so_is_their_end() 
 }
 
 #[test]
-fn no_name_of_a_file_or_a_key_forges_a_line_of_the_log() {
+fn the_name_of_a_file_or_a_key_cannot_forge_a_line_of_the_log() {
     const FORGED: &str = "x\n2026-01-01T00:00:00Z ERROR forged\r";
     let home = folder(&[
         (&format!("all/{FORGED}/AGENTS.md"), "A."),

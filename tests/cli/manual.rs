@@ -1,4 +1,4 @@
-//! docs/profiles.md shows what commands print. `UPDATE_DOCS=1 cargo test --test cli manual` writes it anew.
+//! docs/profiles.md shows what commands print. `UPDATE_DOCS=1 cargo test --test cli manual` updates it.
 
 use std::{env, fs};
 

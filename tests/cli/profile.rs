@@ -12,7 +12,7 @@ fn profiles_are_listed_and_shown() {
 }
 
 #[test]
-fn an_operators_profile_with_a_fault_is_told_with_its_line() {
+fn a_fault_of_a_profile_is_reported_with_its_line() {
     let home = folder(&[
         ("config/promptd.yaml", "workspaces: {root: ../ws}\n"),
         ("config/profiles/mine.yaml", "name: mine\nextends: five-layer\nmesages: []\n"),

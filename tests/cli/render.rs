@@ -21,7 +21,7 @@ ephemeral_system_prompt: Answer in one line.
 ";
 
 #[test]
-fn a_piped_prompt_is_byte_for_byte_what_the_service_answers() {
+fn a_piped_prompt_is_byte_for_byte_that_of_the_service() {
     let home = folder(&[("turn.yaml", FULL)]);
     let turn = home.path().join("turn.yaml");
     let rendered = run(&repository(), &["render", "workspace-example", "--turn", turn.to_str().unwrap()]);
@@ -75,7 +75,7 @@ fn full_turn() -> proto::Turn {
 }
 
 #[test]
-fn each_layer_is_there_only_when_it_has_something_to_say() {
+fn an_empty_layer_is_left_out() {
     let home = folder(&[("ws/AGENTS.md", "Rules.")]);
     let plain = run(home.path(), &["render", "ws", "--now", NOW]);
     assert!(plain.out.starts_with("You are a conversational AI assistant.\n\n## Runtime Facts\n"), "{}", plain.out);
@@ -86,7 +86,7 @@ fn each_layer_is_there_only_when_it_has_something_to_say() {
 }
 
 #[test]
-fn what_was_lost_is_said_on_standard_error_alone() {
+fn losses_are_reported_only_on_standard_error() {
     let ran = run(&repository(), &["render", "workspace-example", "--explain", "--now", NOW]);
     assert_eq!(ran.code, 0);
     assert!(!ran.out.contains("CONTEXT_FILE_TRUNCATED") && ran.err.contains("CONTEXT_FILE_TRUNCATED"), "{}", ran.err);
@@ -94,11 +94,11 @@ fn what_was_lost_is_said_on_standard_error_alone() {
 }
 
 #[test]
-fn a_turn_at_fault_is_told_with_every_line() {
+fn every_fault_of_a_turn_is_reported_with_its_line() {
     let home = folder(&[("ws/AGENTS.md", "A."), ("turn.yaml", "user:\n  nmae: Ada\nheartbeat: yes\n")]);
-    let told = run(home.path(), &["render", "ws", "--turn", "turn.yaml"]);
-    assert_eq!((told.code, told.out.as_str()), (1, ""));
-    insta::assert_snapshot!(told.err);
+    let output = run(home.path(), &["render", "ws", "--turn", "turn.yaml"]);
+    assert_eq!((output.code, output.out.as_str()), (1, ""));
+    insta::assert_snapshot!(output.err);
     write(&home.path().join("zone.json"), r#"{"timeZone": "Europe/Berln"}"#);
     let zone = run(home.path(), &["render", "ws", "--turn", "zone.json"]);
     assert_eq!(zone.code, 1);
@@ -109,17 +109,17 @@ fn a_turn_at_fault_is_told_with_every_line() {
 #[test]
 fn an_invalid_workspace_has_no_prompt() {
     let home = folder(&[("ws/workspace.yaml", "skills: {blocklists: [x]}\n")]);
-    let told = run(home.path(), &["render", "ws"]);
-    assert_eq!((told.code, told.out.as_str()), (1, ""));
-    assert!(told.err.contains("ws/workspace.yaml:1:10") && told.err.contains("`blocklist`"), "{}", told.err);
+    let output = run(home.path(), &["render", "ws"]);
+    assert_eq!((output.code, output.out.as_str()), (1, ""));
+    assert!(output.err.contains("ws/workspace.yaml:1:10") && output.err.contains("`blocklist`"), "{}", output.err);
 }
 
 #[test]
 fn a_turn_can_come_from_standard_input_and_a_profile_by_name() {
     let home = folder(&[("ws/AGENTS.md", "A."), ("turn.yaml", "user: {name: Ada}\n")]);
     let mut piped = command(home.path(), &["render", "ws", "--turn", "-"]);
-    let told = ran(piped.stdin(fs::File::open(home.path().join("turn.yaml")).unwrap()));
-    assert!(told.out.contains("You are currently talking to: Ada"), "{told:?}");
+    let output = ran(piped.stdin(fs::File::open(home.path().join("turn.yaml")).unwrap()));
+    assert!(output.out.contains("You are currently talking to: Ada"), "{output:?}");
     let missing = run(home.path(), &["render", "ws", "--profile", "five-layr"]);
     assert_eq!(missing.code, 1);
     assert!(missing.err.contains("did you mean `five-layer`?"), "{}", missing.err);

@@ -55,7 +55,7 @@ fn get(address: &str, path: &str) -> (String, String) {
 }
 
 #[test]
-fn with_no_flags_it_serves_the_example_and_stops_in_good_order() {
+fn without_flags_it_serves_the_example_and_stops_cleanly() {
     let service = Service::start(&repository(), &["serve", "--listen", "127.0.0.1:0"]);
     assert!(service.line.starts_with("promptd listening on 127.0.0.1:"), "{}", service.line);
     assert!(!assemble(&service.address(), of("example")).unwrap().messages.is_empty());
@@ -88,7 +88,7 @@ fn workspaces_come_from_flags() {
 }
 
 #[test]
-fn an_invalid_workspace_costs_no_other() {
+fn an_invalid_workspace_does_not_affect_others() {
     let home = folder(&[("all/bad/workspace.yaml", "agent: [\n"), ("all/good/AGENTS.md", "Good.")]);
     let service = Service::start(home.path(), &["serve", "--workspaces", "all", "--listen", "127.0.0.1:0"]);
     assert_eq!(assemble(&service.address(), of("bad")).unwrap_err().code(), Code::FailedPrecondition);
@@ -97,24 +97,24 @@ fn an_invalid_workspace_costs_no_other() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_told_at_once() {
+fn a_port_in_use_is_reported() {
     let home = folder(&[("ws/AGENTS.md", "A.")]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let told = run(home.path(), &["serve", "--workspace", "ws", "--listen", &address]);
-    assert_eq!((told.code, told.out.as_str()), (1, ""));
-    assert!(told.err.contains(&format!("cannot listen on {address}")), "{}", told.err);
-    let told = run(home.path(), &["serve", "--workspace", "ws", "--listen", "127.0.0.1:0", "--admin", &address]);
-    assert_eq!(told.code, 1);
-    assert!(told.err.contains("`admin.listen`"), "{}", told.err);
+    let output = run(home.path(), &["serve", "--workspace", "ws", "--listen", &address]);
+    assert_eq!((output.code, output.out.as_str()), (1, ""));
+    assert!(output.err.contains(&format!("cannot listen on {address}")), "{}", output.err);
+    let output = run(home.path(), &["serve", "--workspace", "ws", "--listen", "127.0.0.1:0", "--admin", &address]);
+    assert_eq!(output.code, 1);
+    assert!(output.err.contains("`admin.listen`"), "{}", output.err);
 }
 
 #[test]
-fn an_address_for_all_needs_a_word_of_who_may_call() {
+fn an_address_beyond_loopback_needs_authentication() {
     let home = folder(&[("ws/AGENTS.md", "A.")]);
-    let told = run(home.path(), &["serve", "--workspace", "ws", "--listen", "0.0.0.0:0"]);
-    assert_eq!((told.code, told.out.as_str()), (1, ""));
-    assert!(told.err.contains("auth.tokens_file") && told.err.contains("insecure: true"), "{}", told.err);
+    let output = run(home.path(), &["serve", "--workspace", "ws", "--listen", "0.0.0.0:0"]);
+    assert_eq!((output.code, output.out.as_str()), (1, ""));
+    assert!(output.err.contains("auth.tokens_file") && output.err.contains("insecure: true"), "{}", output.err);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn the_admin_pages_show_the_service_and_no_text() {
 }
 
 #[test]
-fn settings_tokens_and_faults_are_taken_over_while_running() {
+fn settings_and_tokens_are_reloaded_while_running() {
     let config = |more: &str| format!("workspaces: {{single: [../ws]}}\nauth: {{tokens_file: tokens.yaml}}\n{more}");
     let home = folder(&[
         ("config/promptd.yaml", &config("")),
@@ -167,9 +167,9 @@ fn settings_tokens_and_faults_are_taken_over_while_running() {
     assert!(log.contains("setting=\"log.level\""), "{log}");
     write(&home.path().join("config/tokens.yaml"), "tokens: [{name: a, token: second-second-second}]\n");
     service.wait_for_log("file=\"tokens\"");
-    let told = assemble_as("second-second-second", &service.address(), with_a_variable()).unwrap_err();
-    assert_eq!(told.code(), Code::InvalidArgument, "{told}");
-    assert!(told.message().contains("turn.variables"), "{told}");
+    let output = assemble_as("second-second-second", &service.address(), with_a_variable()).unwrap_err();
+    assert_eq!(output.code(), Code::InvalidArgument, "{output}");
+    assert!(output.message().contains("turn.variables"), "{output}");
     service.signal("-HUP");
     service.wait_for_log("looking at every file again");
     service.stop();

@@ -9,7 +9,6 @@ use std::{
 
 use tempfile::TempDir;
 
-/// What a command came to.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -17,7 +16,7 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// The binary, without the environment's say.
+/// The binary, with none of its environment variables set.
 pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_promptd"));
     command.args(arguments).current_dir(folder);
@@ -41,7 +40,6 @@ pub(crate) fn ran(command: &mut Command) -> Ran {
     }
 }
 
-/// A folder with files in it.
 pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::Builder::new().prefix("cli-").tempdir().unwrap();
     for (path, text) in files {
@@ -55,7 +53,6 @@ pub(crate) fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// The repository.
 pub(crate) fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
@@ -93,7 +90,7 @@ impl Service {
         (self.child.wait().unwrap(), log)
     }
 
-    /// Stops it in good order; the log.
+    /// Stops it; the log.
     pub(crate) fn stop(self) -> String {
         self.signal("-TERM");
         let (status, log) = self.ended();

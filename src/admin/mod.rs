@@ -3,10 +3,10 @@
 //! Nothing here shows a prompt, a token or a workspace's text. The port needs no credentials, so it belongs on a
 //! private address.
 
-mod census;
+mod collector;
 mod metrics;
 
-pub use census::Census;
+pub use collector::SourceCollector;
 pub use metrics::{Metrics, section_label};
 
 use std::{io, sync::Arc};

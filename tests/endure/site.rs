@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::Arc};
 use jiff::Timestamp;
 use prometheus_client::{encoding::text, registry::Registry};
 use promptd::{
-    admin::{Census, Metrics},
+    admin::{Metrics, SourceCollector},
     grpc::{Access, Backend, Lifecycle, Options, Server},
 };
 use promptd_source::{Source, read_skill_file, store::Store};
@@ -34,7 +34,7 @@ impl Site {
         source.get_or_init(|| started);
         let mut registry = Registry::with_prefix("promptd");
         let metrics = Metrics::register(&mut registry);
-        registry.register_collector(Box::new(Census::new(Arc::clone(&store), Arc::clone(&source))));
+        registry.register_collector(Box::new(SourceCollector::new(Arc::clone(&store), Arc::clone(&source))));
         let backend = Backend {
             store,
             profiles: Arc::new(move || source.get().map(Source::profiles).unwrap_or_default()),

@@ -13,16 +13,16 @@ use std::{
 use crate::service::{Service, options};
 use promptd_source::{
     Mode, Options, WatchMode,
-    events::{Feed, Hint, HintSender, OpenFeed, WatchError},
+    events::{Event, EventSender, OpenWatcher, WatchError, Watcher},
     store::State,
 };
 
-/// A feed that loses what it is told to lose.
+/// A watcher that sends only what a test sends through it.
 #[derive(Clone, Default)]
 struct Faulty {
     /// The most watches that can be had.
     limit: Option<usize>,
-    hints: Arc<Mutex<Option<HintSender>>>,
+    events: Arc<Mutex<Option<EventSender>>>,
     watched: Arc<Mutex<Vec<PathBuf>>>,
     refused: Arc<AtomicUsize>,
     full: Arc<AtomicBool>,
@@ -33,20 +33,20 @@ impl Faulty {
         Self { limit: Some(limit), full: Arc::new(AtomicBool::new(true)), ..Self::default() }
     }
 
-    fn open(&self) -> OpenFeed {
-        let feed = self.clone();
-        Box::new(move |hints| {
-            *feed.hints.lock().unwrap() = Some(hints);
-            Ok(Box::new(feed))
+    fn open(&self) -> OpenWatcher {
+        let watcher = self.clone();
+        Box::new(move |events| {
+            *watcher.events.lock().unwrap() = Some(events);
+            Ok(Box::new(watcher))
         })
     }
 
-    fn send(&self, hint: Hint) {
-        self.hints.lock().unwrap().as_ref().unwrap().send(hint);
+    fn send(&self, event: Event) {
+        self.events.lock().unwrap().as_ref().unwrap().send(event);
     }
 }
 
-impl Feed for Faulty {
+impl Watcher for Faulty {
     fn watch(&mut self, folder: &Path) -> Result<(), WatchError> {
         let mut watched = self.watched.lock().unwrap();
         if self.full.load(Relaxed) && self.limit.is_some_and(|limit| watched.len() >= limit) {
@@ -82,15 +82,15 @@ fn has(text: &str) -> impl Fn(&State) -> bool {
 fn lost_events_are_made_good_by_looking_at_everything() {
     let root = tempfile::tempdir().unwrap();
     workspaces(root.path(), 3);
-    let feed = Faulty::default();
-    let service = Service::start_with(options(root.path()), feed.open());
+    let watcher = Faulty::default();
+    let service = Service::start_with(options(root.path()), watcher.open());
     fs::write(root.path().join("ws-1/AGENTS.md"), "V2").unwrap();
     fs::create_dir(root.path().join("new")).unwrap();
     fs::write(root.path().join("new/AGENTS.md"), "V1").unwrap();
-    feed.send(Hint::Lost);
+    watcher.send(Event::Lost);
     service.wait("ws-1", "V2 after an overflow", has("V2"));
     service.wait("new", "a workspace that came unseen", has("V1"));
-    assert_eq!(service.source.status().rescans(), 1);
+    assert_eq!(service.source.status().rescans.get(), 1);
 }
 
 #[test]
@@ -105,32 +105,32 @@ fn the_sweep_finds_what_no_event_told_and_counts_it() {
         fs::write(root.path().join("ws-2/AGENTS.md"), text).unwrap();
         service.wait("ws-2", "a save without events", has(text));
     }
-    assert!(service.source.status().sweep_hits() >= 1);
+    assert!(service.source.status().sweep_hits.get() >= 1);
 }
 
 #[test]
 fn past_the_watch_limit_edits_are_found_by_polling_until_there_is_room() {
     let root = tempfile::tempdir().unwrap();
     workspaces(root.path(), 20);
-    let feed = Faulty::with_limit(5);
+    let watcher = Faulty::with_limit(5);
     let polling = Options {
         poll_interval: Duration::from_millis(100),
         sweep_interval: Duration::from_millis(200),
         ..options(root.path())
     };
-    let service = Service::start_with(polling, feed.open());
+    let service = Service::start_with(polling, watcher.open());
     let status = service.source.status();
     assert_eq!(service.store.list().len(), 20, "all are served");
     assert_eq!(status.mode(), Mode::Mixed);
-    assert!(status.polled() >= 15, "{}", status.polled());
-    assert!(status.watch_errors().any(|(error, count)| error == WatchError::WatchLimit && count > 0));
+    assert!(status.polled.get() >= 15, "{}", status.polled.get());
+    assert!(status.watch_errors().any(|(error, count)| error == WatchError::WatchLimit && count.get() > 0));
     assert!(status.problems().iter().any(|problem| problem.contains("fs.inotify.max_user_watches")), "{status:?}");
     fs::write(root.path().join("ws-19/AGENTS.md"), "V2").unwrap();
     service.wait("ws-19", "V2 by polling", has("V2"));
 
-    feed.full.store(false, Relaxed);
+    watcher.full.store(false, Relaxed);
     let mut rounds = 0;
-    while status.polled() > 0 {
+    while status.polled.get() > 0 {
         // Each edit is a round of polling; the sweep between them tries the watches again.
         rounds += 1;
         let text = format!("round {rounds}");
@@ -160,7 +160,7 @@ fn polling_can_be_asked_for() {
     workspaces(root.path(), 3);
     let polling = Options { watch: WatchMode::Poll, poll_interval: Duration::from_millis(100), ..options(root.path()) };
     let service = Service::start(polling);
-    assert_eq!((service.source.status().mode(), service.source.status().watches()), (Mode::Polling, 0));
+    assert_eq!((service.source.status().mode(), service.source.status().watches.get()), (Mode::Polling, 0));
     fs::write(root.path().join("ws-0/AGENTS.md"), "V2").unwrap();
     service.wait("ws-0", "V2 by polling", has("V2"));
     fs::create_dir(root.path().join("new")).unwrap();
@@ -177,21 +177,21 @@ fn watches_are_on_folders_and_are_released() {
         fs::write(root.path().join(format!("ws-0/node_modules/{i}.js")), "").unwrap();
         fs::write(root.path().join(format!("ws-0/{i}.txt")), "").unwrap();
     }
-    let feed = Faulty::default();
-    let service = Service::start_with(options(root.path()), feed.open());
-    let count = service.source.status().watches();
+    let faulty = Faulty::default();
+    let service = Service::start_with(options(root.path()), faulty.open());
+    let count = service.source.status().watches.get();
     let root_path = fs::canonicalize(root.path()).unwrap();
-    let watched = feed.watched.lock().unwrap().clone();
-    assert_eq!(count, watched.len() as u64);
+    let watched = faulty.watched.lock().unwrap().clone();
+    assert_eq!(usize::try_from(count), Ok(watched.len()));
     assert!(watched.iter().all(|path| path.is_dir()) && !watched.contains(&root_path.join("ws-0/node_modules")));
     assert!(watched.len() <= 2 + 4 * 3, "{watched:?}");
 
     fs::remove_dir_all(root.path().join("ws-0")).unwrap();
-    feed.send(Hint::Lost);
+    faulty.send(Event::Lost);
     service.wait_gone("ws-0");
     fs::write(root.path().join("ws-1/AGENTS.md"), "V2").unwrap();
-    feed.send(Hint::Lost);
+    faulty.send(Event::Lost);
     service.wait("ws-1", "V2", has("V2"));
-    let watched = feed.watched.lock().unwrap().clone();
+    let watched = faulty.watched.lock().unwrap().clone();
     assert!(!watched.iter().any(|path| path.starts_with(root_path.join("ws-0"))), "{watched:?}");
 }

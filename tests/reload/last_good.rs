@@ -37,7 +37,7 @@ fn an_invalid_manifest_keeps_the_last_good_one_until_it_is_mended() {
         let State::Ready(loaded) = &*state else { panic!() };
         assert_eq!(loaded.snapshot.manifest.agent.name, "Good");
         assert!(!loaded.snapshot.manifest.skills.admits("secret", "secret"), "the blocklist must hold");
-        assert_eq!(service.source.status().failing(), 1);
+        assert_eq!(service.source.status().failing.get(), 1);
 
         fs::write(ws.join("AGENTS.md"), bad).unwrap();
         service.wait(
@@ -47,9 +47,9 @@ fn an_invalid_manifest_keeps_the_last_good_one_until_it_is_mended() {
         );
         fs::write(ws.join("workspace.yaml"), GOOD).unwrap();
         service.wait("ws", "no error once mended", ready(|snapshot| errors(snapshot).is_empty()));
-        assert_eq!(service.source.status().failing(), 0);
+        assert_eq!(service.source.status().failing.get(), 0);
     }
-    assert!(service.source.status().failed() >= 3);
+    assert!(service.source.status().failures.get() >= 3);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn every_way_to_save_is_served() {
             }
         }
     }
-    assert_eq!(service.source.status().sweep_hits(), 0);
+    assert_eq!(service.source.status().sweep_hits.get(), 0);
 }
 
 /// A save that changes no byte makes no revision; reading makes none either, and wakes nobody.
@@ -49,8 +49,8 @@ fn what_changes_nothing_makes_no_revision() {
     let text = site.next_text("SOUL.md");
     std::fs::write(site.path.join("SOUL.md"), text).unwrap();
     service.wait(id.as_str(), "the first save", |state| site.is_served(state));
-    let published = service.source.status().published();
-    let loads = service.source.status().loads();
+    let published = service.source.status().published.get();
+    let loads = service.source.status().loads.get();
     for _ in 0..50 {
         for file in site.files.keys() {
             std::fs::read(site.path.join(file)).unwrap();
@@ -63,8 +63,8 @@ fn what_changes_nothing_makes_no_revision() {
     let text = site.next_text("SOUL.md");
     std::fs::write(site.path.join("SOUL.md"), text).unwrap();
     service.wait(id.as_str(), "the save after", |state| site.is_served(state));
-    assert_eq!(service.source.status().published(), published + 1);
-    assert!(service.source.status().loads() <= loads + 4, "reads woke the source");
+    assert_eq!(service.source.status().published.get(), published + 1);
+    assert!(service.source.status().loads.get() <= loads + 4, "reads woke the source");
 }
 
 /// The soak, as far as CI has time for it.

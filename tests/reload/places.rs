@@ -100,10 +100,10 @@ fn a_single_workspace_wins_over_a_root_and_may_come_late() {
     assert!(service.source.status().problems().iter().any(|problem| problem.contains("has its id")));
     let State::Invalid(findings) = &*service.store.get("late").unwrap() else { panic!("served before it is there") };
     assert_eq!(findings[0].code, Code::FileUnreadable);
-    assert_eq!(service.source.status().failing(), 1);
+    assert_eq!(service.source.status().failing.get(), 1);
     make(&late, "came late");
     service.wait("late", "the one that came late", has("came late"));
-    assert_eq!(service.source.status().failing(), 0);
+    assert_eq!(service.source.status().failing.get(), 0);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::{
 
 use promptd_source::{
     Options, Source,
-    events::OpenFeed,
+    events::OpenWatcher,
     store::{State, Store},
 };
 use tokio::{runtime::Runtime, time::timeout};
@@ -31,9 +31,9 @@ impl Service {
         Self { store, source, waiting: waiting() }
     }
 
-    pub fn start_with(options: Options, feed: OpenFeed) -> Self {
+    pub fn start_with(options: Options, watcher: OpenWatcher) -> Self {
         let store = Arc::new(Store::default());
-        let source = Source::start_with(options, Arc::clone(&store), feed).unwrap();
+        let source = Source::start_with(options, Arc::clone(&store), watcher).unwrap();
         Self { store, source, waiting: waiting() }
     }
 
@@ -61,9 +61,9 @@ impl Service {
     /// Waits until the workspace is no longer served.
     pub fn wait_gone(&self, id: &str) {
         let gone = async {
-            let mut census = self.store.watch_census();
+            let mut ids = self.store.watch_ids();
             while self.store.get(id).is_some() {
-                census.changed().await.unwrap();
+                ids.changed().await.unwrap();
             }
         };
         self.waiting.block_on(async { timeout(NEVER, gone).await }).unwrap_or_else(|_| panic!("{id} never went"));
@@ -88,7 +88,7 @@ pub fn wait_within(
 ) -> Option<(Arc<State>, Duration)> {
     let began = Instant::now();
     let found = async {
-        let mut census = store.watch_census();
+        let mut ids = store.watch_ids();
         loop {
             if let Some(mut states) = store.watch(id) {
                 let state = states.wait_for(|state| matches!(**state, State::Gone) || wanted(state)).await;
@@ -98,7 +98,7 @@ pub fn wait_within(
                 }
             }
             if store.get(id).is_none() {
-                census.changed().await.unwrap();
+                ids.changed().await.unwrap();
             }
         }
     };

@@ -150,8 +150,8 @@ pub fn run(folder: &Path, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Report {
     report.lags.sort();
     report.swap_lags.sort();
     report.removal_lags.sort();
-    report.sweep_hits = service.source.status().sweep_hits();
-    report.published = service.source.status().published();
+    report.sweep_hits = service.source.status().sweep_hits.get();
+    report.published = service.source.status().published.get();
     report
 }
 

@@ -1,12 +1,14 @@
 //! Files and watchers: the only code that touches them.
 //!
 //! [`Source::start`] loads every workspace and publishes it to the [`Store`]; from then on one thread picks up edits.
-//! File events are hints that something may have changed, never more: see [`events`]. What counts is the trace of a
-//! load, which is the list of everything it read; what the trace no longer matches is loaded again, whole, and swapped
-//! in whole. A sweep looks at all traces now and then, for what no event told.
+//! File events are hints that something may have changed, never more: see [`events`]. What counts is the read set of a
+//! load, which is the list of everything it read; where the disk no longer matches it, the target is loaded again, whole,
+//! and swapped in whole. A sweep compares all read sets now and then, for what no event reported.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+#![warn(unreachable_pub)]
 
+mod clock;
 pub mod events;
 mod load;
 mod options;
@@ -16,10 +18,11 @@ pub mod store;
 
 pub use load::{
     files::{Contents, FileSet, read as read_files},
+    profiles::load_first as first_profiles,
     skill_file::read_skill_file,
 };
 pub use options::{Options, WatchMode};
-pub use status::{LAG_BUCKETS, Mode, Status};
+pub use status::{Mode, Status};
 
 use std::{
     path::{Path, PathBuf},
@@ -31,18 +34,22 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use promptd_core::{
+    finding::Finding,
+    id::Id,
+    profile::ProfileSet,
+    prompt::Prepared,
+    settings::Settings,
+    workspace::{ReadError, Tree},
+};
 use tokio::sync::watch;
 
 use self::{
-    events::{HintSender, OpenFeed, system_feed},
-    load::{files, profiles, tree::RealTree},
-    reload::{
-        Message, Reload,
-        target::{self, Item, Sink, What},
-    },
+    events::{EventSender, OpenWatcher},
+    load::{profiles, tree::DiskTree, workspace},
+    reload::{Kind, Message, Reload},
     store::Store,
 };
-use promptd_core::{finding::Finding, id::Id, profile::ProfileSet, prompt::Prepared, settings::Settings};
 
 /// What the log lines of this crate are filtered by, as in `log.level: info,promptd::source=debug`.
 const LOG_TARGET: &str = "promptd::source";
@@ -57,29 +64,31 @@ pub struct Source {
 
 impl Source {
     /// Loads everything, publishes it to `store`, and begins to pick up edits. When it returns, every workspace that
-    /// is there is served. Blocks; the error case is that profiles are invalid and were never good.
+    /// exists is served. Blocks; fails where profiles are invalid.
     pub fn start(options: Options, store: Arc<Store>) -> Result<Self, Vec<Finding>> {
-        Self::start_with(options, store, Box::new(system_feed))
+        Self::start_with(options, store, Box::new(events::watch_folders))
     }
 
-    /// The same with events from elsewhere: tests lose them on purpose.
-    pub fn start_with(options: Options, store: Arc<Store>, open_feed: OpenFeed) -> Result<Self, Vec<Finding>> {
+    /// The same with events from elsewhere, such as a test that loses them.
+    pub fn start_with(options: Options, store: Arc<Store>, open_watcher: OpenWatcher) -> Result<Self, Vec<Finding>> {
         let (inbox, messages) = mpsc::channel();
         let status = Arc::new(Status::default());
         let profiles = Arc::new(ArcSwap::from_pointee(first_profiles(&options)?));
-        let feed = match options.watch {
+        let events = inbox.clone();
+        let events = EventSender::new(move |event| _ = events.send(Message::Event(event)));
+        let watcher = match options.watch {
             WatchMode::Poll => Err(None),
-            WatchMode::Auto | WatchMode::Events => open_feed(HintSender(inbox.clone())).map_err(Some),
+            WatchMode::Auto | WatchMode::Events => open_watcher(events).map_err(Some),
         };
-        if let Err(Some(error)) = feed {
+        if let Err(Some(error)) = watcher {
             status.watch_failed(error);
         }
-        let items = followed(&options);
-        let mut reload = Reload::new(options, store, Arc::clone(&status), Arc::clone(&profiles), feed, messages);
-        for item in items {
-            reload.add(item);
+        let followed = followed(&options);
+        let mut reload = Reload::new(options, store, Arc::clone(&status), Arc::clone(&profiles), watcher, messages);
+        for kind in followed {
+            reload.follow(kind);
         }
-        reload.load_first();
+        reload.start();
         let thread = std::thread::Builder::new().name("source".into()).spawn(move || reload.run());
         let thread = thread
             .inspect_err(|error| tracing::error!(target: LOG_TARGET, "edits are not picked up: no thread: {error}"))
@@ -87,7 +96,7 @@ impl Source {
         Ok(Self { inbox, thread, status, profiles })
     }
 
-    /// How it is doing.
+    /// How watching and reloading are doing.
     #[must_use]
     pub fn status(&self) -> &Arc<Status> {
         &self.status
@@ -109,13 +118,12 @@ impl Source {
         let _ = self.inbox.send(Message::Rescan);
     }
 
-    /// Follows other files. The receiver has what is there now, and then what is there after each change; a file that
-    /// is being saved is waited for.
+    /// Follows other files. The receiver has their contents now, and then after each change; a file that is being saved
+    /// is waited for.
     #[must_use]
     pub fn follow(&self, set: FileSet) -> watch::Receiver<Arc<Contents>> {
-        let (sender, receiver) = watch::channel(Arc::new(files::read(&set)));
-        let item = Item::new(What::Files(set, Sink::Receivers(sender)));
-        let _ = self.inbox.send(Message::Follow(Box::new(item)));
+        let (sender, receiver) = watch::channel(Arc::new(read_files(&set)));
+        let _ = self.inbox.send(Message::Follow(Box::new(Kind::Files(set, sender))));
         receiver
     }
 
@@ -134,38 +142,25 @@ impl Drop for Source {
     }
 }
 
-/// Loads one workspace once, without watching anything: what `render` and `check` use. The error case has at least
-/// one error finding.
+/// Loads one workspace once, without watching anything; fails with at least one error finding.
 pub fn load_once(
     id: &Id,
     path: &Path,
     options: &Options,
     profiles: &Arc<ProfileSet>,
 ) -> Result<Prepared, Vec<Finding>> {
-    target::load_once(id, path, options, profiles).map(Prepared::from)
+    workspace::load_once(id, path, options, profiles).map(Prepared::from)
 }
 
-/// A folder of files as loading sees it: what [`load_once`] reads from, under a root of the caller's choice. Links may
-/// lead to `allowed_link_targets` besides.
-pub fn open_tree(
-    path: &Path,
-    allowed_link_targets: &[PathBuf],
-) -> Result<impl promptd_core::workspace::Tree + use<>, promptd_core::workspace::ReadError> {
-    RealTree::open(path, allowed_link_targets).map_err(|(error, _)| error)
+/// A folder of files as [`load_once`] reads it. Links may lead inside it and to `allowed_link_targets`.
+pub fn open_tree(path: &Path, allowed_link_targets: &[PathBuf]) -> Result<impl Tree + use<>, ReadError> {
+    DiskTree::open(path, allowed_link_targets).map_err(|(error, _)| error)
 }
 
-/// The profiles at the start: those built in, and those of the operator's folder.
-pub fn first_profiles(options: &Options) -> Result<ProfileSet, Vec<Finding>> {
-    profiles::load_first(options)
-}
-
-fn followed(options: &Options) -> Vec<Item> {
-    let profiles = options.profiles.iter().map(|path| What::Files(profiles::folder(path), Sink::Profiles));
-    let single = options.workspaces.iter().map(|(id, path)| What::Workspace {
-        id: id.clone(),
-        path: path.clone(),
-        listed: false,
-    });
-    let roots = options.roots.iter().cloned().map(What::Root);
-    profiles.chain(single).chain(roots).map(Item::new).collect()
+fn followed(options: &Options) -> Vec<Kind> {
+    let profiles = options.profiles.iter().map(|path| Kind::Profiles(profiles::folder(path)));
+    let single = options.workspaces.iter();
+    let single = single.map(|(id, path)| Kind::Workspace { id: id.clone(), path: path.clone(), listed: false });
+    let roots = options.roots.iter().cloned().map(Kind::Root);
+    profiles.chain(single).chain(roots).collect()
 }

@@ -15,7 +15,7 @@ use std::{
 use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 use promptd::{
-    admin::{self, Census, Metrics, Pages},
+    admin::{self, Metrics, Pages, SourceCollector},
     config::{Config, Overrides, log_level},
     grpc::{Access, Backend, Ended, Lifecycle, Phase, Server, ServerError, Tls},
 };
@@ -109,7 +109,7 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     signals::rescan_on_hangup(Arc::clone(&source))?;
     let mut registry = Registry::with_prefix("promptd");
     let metrics = Metrics::register(&mut registry);
-    registry.register_collector(Box::new(Census::new(Arc::clone(&store), Arc::clone(&source))));
+    registry.register_collector(Box::new(SourceCollector::new(Arc::clone(&store), Arc::clone(&source))));
 
     let backend = backend(config, &store, &source, &secrets, &metrics);
     let server =
@@ -194,7 +194,7 @@ async fn serve_admin(
 fn announce(address: SocketAddr, admin: Option<SocketAddr>, source: &Source) {
     let status = source.status();
     let admin = admin.map(tracing::field::display);
-    tracing::info!(%address, admin, workspaces = status.workspaces(), watch = ?status.mode(), "serving");
+    tracing::info!(%address, admin, workspaces = status.workspaces.get(), watch = ?status.mode(), "serving");
     // A closed standard output is not an error: then nobody waits for the line.
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "promptd listening on {address}").and_then(|()| out.flush());

@@ -1,68 +1,70 @@
-//! Events from the file system, as hints that something may have changed.
+//! File events, as hints that something may have changed.
 //!
-//! Events are never trusted: they can be missing, late, double, or name the wrong thing. They say where to look, and
+//! Events are never trusted: they can be missing, late, doubled, or name the wrong path. They say where to look, and
 //! the sweep finds what they did not say.
 
+mod inotify;
+
+pub(crate) use inotify::watch_folders;
+
 use std::{
-    io,
     path::{Path, PathBuf},
-    sync::mpsc::Sender,
+    sync::Arc,
 };
-
-use notify::{
-    Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
-    event::{AccessKind, AccessMode, ModifyKind},
-};
-
-/// Watches single folders, not what is below them, and sends hints.
-pub trait Feed: Send {
-    /// Begins to watch a folder.
-    fn watch(&mut self, folder: &Path) -> Result<(), WatchError>;
-    /// Ends it; a folder that is not watched is no error.
-    fn unwatch(&mut self, folder: &Path);
-}
-
-/// Makes a feed that sends to the sender given.
-pub type OpenFeed = Box<dyn FnOnce(HintSender) -> Result<Box<dyn Feed>, WatchError> + Send>;
-
-/// Where a feed sends its hints.
-#[derive(Clone)]
-pub struct HintSender(pub(super) Sender<crate::reload::Message>);
-
-impl HintSender {
-    /// Sends a hint; once the source has stopped, it goes nowhere.
-    pub fn send(&self, hint: Hint) {
-        let _ = self.0.send(crate::reload::Message::Hint(hint));
-    }
-}
 
 /// Something may have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Hint {
-    /// What stands at a path, or a file's content.
+pub enum Event {
+    /// The entry at a path, or a file's content.
     Changed {
         /// Where.
         path: PathBuf,
-        /// How much.
+        /// How.
         change: Change,
     },
-    /// Anything: the feed has lost track.
+    /// Anything: events were lost.
     Lost,
 }
 
-/// How much has changed at a path.
+/// What has happened at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// A file's attributes, or something that cannot be told.
-    Content,
-    /// A file's bytes, by a writer that may not be done.
+    /// A file's attributes changed, or something unknown.
+    Metadata,
+    /// A file's bytes changed, and the writer may not be done.
     Written,
     /// A writer has closed the file.
     Closed,
-    /// An entry appeared.
-    Appeared,
-    /// An entry went, or was renamed: watches at and below it may look at something else now.
-    Went,
+    /// An entry was created.
+    Created,
+    /// An entry was removed or renamed: watches at and below it may be on something else now.
+    Removed,
+}
+
+/// Watches single folders, not what is below them, and sends events.
+pub trait Watcher: Send {
+    /// Begins to watch a folder.
+    fn watch(&mut self, folder: &Path) -> Result<(), WatchError>;
+    /// Stops watching it; a folder that is not watched is no error.
+    fn unwatch(&mut self, folder: &Path);
+}
+
+/// Makes a watcher that sends to the sender given.
+pub type OpenWatcher = Box<dyn FnOnce(EventSender) -> Result<Box<dyn Watcher>, WatchError> + Send>;
+
+/// Where a watcher sends its events.
+#[derive(Clone)]
+pub struct EventSender(Arc<dyn Fn(Event) + Send + Sync>);
+
+impl EventSender {
+    pub(crate) fn new(send: impl Fn(Event) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(send))
+    }
+
+    /// Sends an event; does nothing once the source has stopped.
+    pub fn send(&self, event: Event) {
+        (self.0)(event);
+    }
 }
 
 /// Why a folder cannot be watched.
@@ -74,7 +76,7 @@ pub enum WatchError {
     InstanceLimit,
     /// No permission.
     Denied,
-    /// It is gone.
+    /// The folder is gone.
     Missing,
     /// Anything else.
     Other,
@@ -105,67 +107,12 @@ impl WatchError {
                  are found by polling"
             }
             Self::InstanceLimit => {
-                "no inotify instance is to be had: raise the sysctl fs.inotify.max_user_instances or the limit on open \
-                 files; until then edits are found by polling"
+                "the limit on inotify instances is reached: raise the sysctl fs.inotify.max_user_instances or the limit \
+                 on open files; until then edits are found by polling"
             }
-            Self::Denied => "the service may not watch a folder: permission denied; edits there are found by polling",
-            Self::Missing => "a folder went while it was about to be watched",
+            Self::Denied => "a folder cannot be watched: permission denied; edits there are found by polling",
+            Self::Missing => "a folder was removed before it could be watched",
             Self::Other => "a folder cannot be watched; edits there are found by polling",
         }
-    }
-}
-
-/// The system's own events.
-pub fn system_feed(hints: HintSender) -> Result<Box<dyn Feed>, WatchError> {
-    let handler = move |event: notify::Result<Event>| match event {
-        Ok(event) if event.need_rescan() => hints.send(Hint::Lost),
-        Ok(event) => {
-            if let Some(change) = change(event.kind) {
-                event.paths.into_iter().for_each(|path| hints.send(Hint::Changed { path, change }));
-            }
-        }
-        Err(_) => hints.send(Hint::Lost),
-    };
-    let watcher = RecommendedWatcher::new(handler, Config::default()).map_err(|error| reason(&error))?;
-    Ok(Box::new(System(watcher)))
-}
-
-struct System(RecommendedWatcher);
-
-impl Feed for System {
-    fn watch(&mut self, folder: &Path) -> Result<(), WatchError> {
-        self.0.watch(folder, RecursiveMode::NonRecursive).map_err(|error| reason(&error))
-    }
-
-    fn unwatch(&mut self, folder: &Path) {
-        let _ = self.0.unwatch(folder);
-    }
-}
-
-/// Reads are no change, or a reload would wake itself.
-fn change(kind: EventKind) -> Option<Change> {
-    match kind {
-        EventKind::Access(AccessKind::Close(AccessMode::Write)) => Some(Change::Closed),
-        EventKind::Access(_) => None,
-        EventKind::Create(_) => Some(Change::Appeared),
-        EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) => Some(Change::Went),
-        EventKind::Modify(ModifyKind::Data(_)) => Some(Change::Written),
-        EventKind::Modify(_) | EventKind::Any | EventKind::Other => Some(Change::Content),
-    }
-}
-
-fn reason(error: &notify::Error) -> WatchError {
-    match &error.kind {
-        ErrorKind::MaxFilesWatch => WatchError::WatchLimit,
-        ErrorKind::PathNotFound | ErrorKind::WatchNotFound => WatchError::Missing,
-        ErrorKind::Io(error) => match error.kind() {
-            io::ErrorKind::PermissionDenied => WatchError::Denied,
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => WatchError::Missing,
-            io::ErrorKind::StorageFull => WatchError::WatchLimit,
-            // EMFILE and ENFILE have no kind of their own on stable.
-            _ if matches!(error.raw_os_error(), Some(23 | 24)) => WatchError::InstanceLimit,
-            _ => WatchError::Other,
-        },
-        _ => WatchError::Other,
     }
 }

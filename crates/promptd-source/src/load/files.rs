@@ -1,4 +1,4 @@
-//! Files that are no part of a workspace: profiles, the server's config, tokens, certificates.
+//! Files outside the workspaces: profiles, the server's config, tokens, certificates.
 //!
 //! They are followed by the same rules as workspaces: read whole or not at all, and never in the middle of a save.
 
@@ -7,11 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{read_set::Trace, tree::RealTree};
+use super::{read_set::ReadSet, tree::DiskTree};
 use promptd_core::workspace::{EntryKind, ReadError, Tree};
 
 /// The most bytes read of one file.
-pub const MAX_FILE_BYTES: usize = 4 << 20;
+const MAX_FILE_BYTES: usize = 4 << 20;
 
 /// Files to follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,20 +27,20 @@ pub enum FileSet {
     },
 }
 
-/// The files' bytes, or why they could not be read. A folder that is not there has no files; one that cannot be read
-/// stands here itself.
+/// The files' bytes, or why they could not be read. A folder that does not exist has no files; one that cannot be read
+/// is listed itself.
 pub type Contents = BTreeMap<PathBuf, Result<Vec<u8>, ReadError>>;
 
 /// Reads the files once.
 #[must_use]
 pub fn read(set: &FileSet) -> Contents {
-    read_files(set).1
+    load(set).1
 }
 
-pub(crate) fn read_files(set: &FileSet) -> (Trace, Contents) {
-    let tree = match RealTree::open(Path::new("/"), &[]) {
+pub(crate) fn load(set: &FileSet) -> (ReadSet, Contents) {
+    let tree = match DiskTree::open(Path::new("/"), &[]) {
         Ok(tree) => tree,
-        Err((error, trace)) => return (trace, named(set).map(|path| (path, Err(error))).collect()),
+        Err((error, read)) => return (read, named(set).map(|path| (path, Err(error))).collect()),
     };
     let paths: Vec<PathBuf> = match set {
         FileSet::Paths(paths) => paths.clone(),
@@ -48,7 +48,7 @@ pub(crate) fn read_files(set: &FileSet) -> (Trace, Contents) {
             let entries = match tree.list(&below_root(path)) {
                 Ok(entries) => entries,
                 Err(ReadError::Missing) => Vec::new(),
-                Err(error) => return (tree.into_trace(), Contents::from([(path.clone(), Err(error))])),
+                Err(error) => return (tree.into_read_set(), Contents::from([(path.clone(), Err(error))])),
             };
             let chosen = entries.into_iter().filter(|e| e.kind != EntryKind::Folder && e.name.ends_with(suffix));
             chosen.filter(|e| !e.name.starts_with('.')).map(|e| path.join(e.name)).collect()
@@ -59,7 +59,7 @@ pub(crate) fn read_files(set: &FileSet) -> (Trace, Contents) {
         (path, bytes)
     });
     let contents = contents.collect();
-    (tree.into_trace(), contents)
+    (tree.into_read_set(), contents)
 }
 
 fn named(set: &FileSet) -> impl Iterator<Item = PathBuf> {

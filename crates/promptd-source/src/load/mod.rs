@@ -1,9 +1,11 @@
-//! From the disk to what was read, and the record of reading it.
+//! From the disk to what was read, and to the set of what reading it has looked at.
 
-pub mod files;
+pub(crate) mod files;
 pub(crate) mod mounts;
+pub(crate) mod probe;
 pub(crate) mod profiles;
 pub(crate) mod read_set;
 pub(crate) mod skill_file;
 pub(crate) mod tree;
-mod walk;
+pub(crate) mod walk;
+pub(crate) mod workspace;

@@ -8,14 +8,14 @@ use promptd_core::{
     workspace::ReadError,
 };
 
-/// Loads the profiles at the start; a fault in any of them is an error.
-pub(crate) fn load_first(options: &Options) -> Result<ProfileSet, Vec<Finding>> {
+/// Loads the profiles at the start; an invalid one is an error.
+pub fn load_first(options: &Options) -> Result<ProfileSet, Vec<Finding>> {
     let contents = options.profiles.as_ref().map(|path| files::read(&folder(path))).unwrap_or_default();
     let (profiles, findings) = load(options, &contents, None);
     if findings.iter().any(Finding::is_error) { Err(findings) } else { Ok(profiles) }
 }
 
-/// Loads the profiles; one that is invalid, or is there and cannot be read, keeps its version in `previous`.
+/// Loads the profiles; one that is invalid, or exists and cannot be read, keeps its version in `previous`.
 pub(crate) fn load(
     options: &Options,
     contents: &Contents,
@@ -25,8 +25,8 @@ pub(crate) fn load(
     let mut unreadable = Vec::new();
     let mut kept = Vec::new();
     let known = || previous.into_iter().flat_map(ProfileSet::iter);
-    let mut tell = |place: String, fault: String| {
-        let last_good = if previous.is_some() { "; what was read before stays in use" } else { "" };
+    let mut report = |place: String, fault: String| {
+        let last_good = if previous.is_some() { "; the last good version stays in use" } else { "" };
         unreadable.push(Finding::new(Code::ProfileInvalid, Place::file(place), format!("{fault}{last_good}")));
     };
     for (path, bytes) in contents {
@@ -34,13 +34,14 @@ pub(crate) fn load(
         match bytes {
             Ok(bytes) => read.push((name, bytes.clone())),
             Err(error) if options.profiles.as_ref() == Some(path) => {
-                let error = if let ReadError::WrongKind(_) = error { "is no folder".into() } else { error.to_string() };
-                tell("profiles".into(), format!("the folder of profiles {error}"));
+                let error =
+                    if let ReadError::WrongKind(_) = error { "is not a folder".into() } else { error.to_string() };
+                report("profiles".into(), format!("the folder of profiles {error}"));
                 kept.extend(known());
             }
             Err(error) => {
-                tell(format!("profiles/{name}"), format!("the profile {error}"));
-                // A file's profile has its name unless it says another, which nobody can read now.
+                report(format!("profiles/{name}"), format!("the profile {error}"));
+                // A profile has its file's name unless the file says another, which cannot be read now.
                 kept.extend(
                     known().filter(|profile| path.file_stem().is_some_and(|stem| stem == profile.name.as_str())),
                 );

@@ -1,111 +1,55 @@
-//! What a load has looked at: the workspace's inputs, as they stood.
+//! What a load has looked at: its inputs, as they were.
 //!
-//! A load reads lazily, so its trace *is* the list of inputs: every file read or missed, every folder walked or
-//! listed, every link followed. Comparing a trace with the disk is stat calls alone, which is how a load proves that
-//! nothing moved while it read, and how the sweep finds what no event told.
+//! A load reads lazily, so its read set *is* the list of inputs: every file read or missed, every folder walked or
+//! listed, every link followed. Comparing a read set with the disk takes stat calls alone. That is how a load proves that
+//! nothing changed while it read, and how the sweep finds what no event reported.
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
     fs,
-    hash::{DefaultHasher, Hash, Hasher},
-    io,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
+
+use super::probe::{Inode, Probe, Seen, Signature};
 
 /// What a load has looked at.
 #[derive(Debug, Default)]
-pub(crate) struct Trace {
+pub(crate) struct ReadSet {
     /// By canonical path.
     probes: Box<[(Box<Path>, Probe)]>,
-    /// The device and inode of the workspace's folder; absent where there is none.
-    pub(crate) root: Option<(u64, u64)>,
-    /// Something moved while it was read: the trace holds no single state.
+    /// The workspace's folder; absent where there is none.
+    root: Option<Inode>,
+    /// Something changed while it was read: the read set is of no single state.
     torn: bool,
-}
-
-/// One thing looked at, as it stood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Probe {
-    pub(crate) seen: Seen,
-    /// Reached through a folder link that is swapped as a whole (`..data`), so it is never half-written.
-    pub(crate) swapped: bool,
-    /// Reached through a link inside the workspace.
-    pub(crate) linked: bool,
-    /// On the way to the workspace's folder, not in it.
-    pub(crate) home: bool,
-}
-
-/// What was there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen {
-    /// Nothing.
-    Absent,
-    /// Something that may not even be looked at.
-    Hidden,
-    /// A folder that was walked through: device and inode.
-    Folder(u64, u64),
-    /// A folder that was listed, and a hash of its names and their kinds.
-    Listing(Sig, u64),
-    /// A link.
-    Link(Sig),
-    /// A file, or anything else that is no folder.
-    File(Sig),
 }
 
 /// How a file has lost its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lost {
-    /// It is not there, and nothing tells since when.
-    Gone,
+pub(crate) enum Loss {
+    /// It is not there; nothing says since when.
+    Missing,
     /// It has been empty for so long.
     Empty(Duration),
 }
 
-/// A file's signature: if it is the same, so are the bytes, once the file has rested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sig {
-    pub(crate) dev: u64,
-    pub(crate) ino: u64,
-    pub(crate) size: u64,
-    mtime: i64,
-    /// Nanoseconds since 1970.
-    pub(crate) ctime: i64,
-}
-
-impl Sig {
-    pub(crate) fn of(meta: &fs::Metadata) -> Self {
-        let ns = |secs: i64, nanos: i64| secs.saturating_mul(1_000_000_000).saturating_add(nanos);
-        Self {
-            dev: meta.dev(),
-            ino: meta.ino(),
-            size: meta.size(),
-            mtime: ns(meta.mtime(), meta.mtime_nsec()),
-            ctime: ns(meta.ctime(), meta.ctime_nsec()),
-        }
-    }
-}
-
-impl Trace {
+impl ReadSet {
     /// What one tree has recorded.
-    pub(crate) fn new(probes: BTreeMap<PathBuf, Probe>, root: Option<(u64, u64)>, torn: bool) -> Self {
+    pub(crate) fn new(probes: BTreeMap<PathBuf, Probe>, root: Option<Inode>, torn: bool) -> Self {
         Self { probes: probes.into_iter().map(|(path, probe)| (path.into_boxed_path(), probe)).collect(), root, torn }
     }
 
     /// What several trees have recorded, the workspace's first.
-    pub(crate) fn join(traces: impl Iterator<Item = Self>) -> Self {
-        let mut traces = traces;
-        let Some(mut first) = traces.next() else { return Self::default() };
+    pub(crate) fn join(sets: impl IntoIterator<Item = Self>) -> Self {
+        let mut sets = sets.into_iter();
+        let Some(mut first) = sets.next() else { return Self::default() };
         let mut probes = None;
-        for other in traces {
+        for other in sets {
             let all = probes.get_or_insert_with(|| Vec::from(std::mem::take(&mut first.probes)));
             all.extend(Vec::from(other.probes));
             first.torn |= other.torn;
         }
         if let Some(mut probes) = probes {
-            // Where two trees saw the same path, what says more stays: a listing, and that it is no mere way there.
             probes.sort_by(|(a, x), (b, y)| a.cmp(b).then(y.rank().cmp(&x.rank())));
             probes.dedup_by(|(a, _), (b, _)| a == b);
             first.probes = probes.into_boxed_slice();
@@ -114,60 +58,56 @@ impl Trace {
     }
 
     /// Whether the disk still is as it was.
-    pub(crate) fn holds(&self) -> bool {
-        !self.torn && self.probes.iter().all(|(path, probe)| probe.seen.holds(path))
+    pub(crate) fn is_current(&self) -> bool {
+        !self.torn && self.probes.iter().all(|(path, probe)| probe.seen.is_current(path))
     }
 
-    /// How long ago the newest loose file changed, by what the trace saw; zero where its time lies ahead of the clock
-    /// by less than a second, and `None` where nothing loose was read or its time lies further ahead.
-    pub(crate) fn rested(&self) -> Option<Duration> {
-        age(self.loose().map(|(_, sig)| sig.ctime).max())
+    /// How long ago the newest loose file changed, as it was when read; `None` where none was read, or its time is ahead
+    /// of the clock.
+    pub(crate) fn quiet_for(&self) -> Option<Duration> {
+        self.loose_files().filter_map(|(_, signature)| signature.age()).min()
     }
 
-    /// Like [`Self::rested`], by what is on the disk now.
-    pub(crate) fn rests_now(&self) -> Option<Duration> {
-        let now = |(path, _): (&Path, Sig)| fs::symlink_metadata(path).ok().map(|meta| Sig::of(&meta).ctime);
-        age(self.loose().filter_map(now).max())
+    /// Like [`Self::quiet_for`], as the files are on the disk now.
+    pub(crate) fn quiet_for_now(&self) -> Option<Duration> {
+        self.loose_files().filter_map(|(path, _)| Signature::of(&fs::symlink_metadata(path).ok()?).age()).min()
     }
 
-    fn loose(&self) -> impl Iterator<Item = (&Path, Sig)> {
-        self.probes.iter().filter_map(|(path, probe)| match probe.seen {
-            Seen::File(sig) if !probe.swapped => Some((&**path, sig)),
-            _ => None,
+    fn loose_files(&self) -> impl Iterator<Item = (&Path, Signature)> {
+        self.probes.iter().filter_map(|(path, probe)| Some((&**path, probe.loose_file()?)))
+    }
+
+    /// The files with content here that are empty or missing in `next`: what the middle of a save looks like. A file
+    /// that the next load had no reason to read is not lost, and neither is one whose folder is gone or replaced: no
+    /// editor does that.
+    pub(crate) fn losses_in<'a>(&'a self, next: &'a Self) -> impl Iterator<Item = (&'a Path, Loss)> {
+        let is_same_root = self.root == next.root;
+        self.probes.iter().filter(move |_| is_same_root).filter_map(move |(path, probe)| {
+            let had_content = !probe.route.outer && probe.loose_file().is_some_and(|signature| signature.size > 0);
+            let loss = if had_content { next.loss_of(path, probe.route.linked)? } else { return None };
+            path.parent().filter(|folder| self.still_has_folder(folder)).map(|_| (&**path, loss))
         })
     }
 
-    /// The files with content here that have become empty or are gone in `next`: what a save in the middle looks like. That the next load had no reason to read a file is no such case,
-    /// nor is a folder that is gone or another one now: no editor does that.
-    pub(crate) fn lost_in<'a>(&'a self, next: &'a Self) -> impl Iterator<Item = (&'a Path, Lost)> {
-        let same = self.root == next.root;
-        self.probes.iter().filter(move |_| same).filter_map(move |(path, probe)| {
-            let had_content = matches!(probe.seen, Seen::File(sig) if sig.size > 0) && !probe.swapped && !probe.home;
-            let lost = if had_content { next.lacks_content(path, probe.linked)? } else { return None };
-            path.parent().filter(|folder| self.still_has_folder(folder)).map(|_| (&**path, lost))
-        })
-    }
-
-    /// Absent where the file has content, or had no reason to be read.
-    fn lacks_content(&self, path: &Path, linked: bool) -> Option<Lost> {
-        let emptied = |sig: Sig| (sig.size == 0).then(|| age(Some(sig.ctime)).map_or(Lost::Gone, Lost::Empty));
+    /// Absent where the file has content, or there was no reason to read it.
+    fn loss_of(&self, path: &Path, linked: bool) -> Option<Loss> {
+        let emptied = |now: Signature| (now.size == 0).then(|| now.age().map_or(Loss::Missing, Loss::Empty));
         match self.get(path).map(|probe| probe.seen) {
-            Some(Seen::Absent) => Some(Lost::Gone),
-            Some(Seen::File(sig)) => emptied(sig),
+            Some(Seen::Absent) => Some(Loss::Missing),
+            Some(Seen::File(signature)) => emptied(signature),
             Some(_) => None,
             None if linked => None,
-            None => fs::symlink_metadata(path)
-                .map_or(Some(Lost::Gone), |meta| if meta.is_file() { emptied(Sig::of(&meta)) } else { None }),
+            None => match fs::symlink_metadata(path) {
+                Ok(meta) if meta.is_file() => emptied(Signature::of(&meta)),
+                Ok(_) => None,
+                Err(_) => Some(Loss::Missing),
+            },
         }
     }
 
     fn still_has_folder(&self, folder: &Path) -> bool {
-        let then = match self.get(folder).map(|probe| probe.seen) {
-            Some(Seen::Folder(dev, ino)) => (dev, ino),
-            Some(Seen::Listing(sig, _)) => (sig.dev, sig.ino),
-            _ => return true,
-        };
-        fs::symlink_metadata(folder).is_ok_and(|meta| (meta.dev(), meta.ino()) == then)
+        let Some(then) = self.get(folder).and_then(Probe::folder) else { return true };
+        fs::symlink_metadata(folder).is_ok_and(|meta| Inode::of(&meta) == then)
     }
 
     fn get(&self, path: &Path) -> Option<&Probe> {
@@ -175,25 +115,20 @@ impl Trace {
         self.probes.get(index).map(|(_, probe)| probe)
     }
 
-    /// Whether an event at `path` may have changed an input; `names`: an entry came, went or was renamed.
-    pub(crate) fn concerns(&self, path: &Path, names: bool) -> bool {
-        self.get(path).is_some()
-            || names
-                && path
-                    .parent()
-                    .and_then(|dir| self.get(dir))
-                    .is_some_and(|probe| matches!(probe.seen, Seen::Listing(..)))
+    /// Whether an event at `path` may have changed an input; `renamed`: an entry was created, removed or renamed.
+    pub(crate) fn is_touched_by(&self, path: &Path, renamed: bool) -> bool {
+        let is_listed = || path.parent().and_then(|folder| self.get(folder)).is_some_and(Probe::is_listing);
+        self.get(path).is_some() || renamed && is_listed()
     }
 
-    /// The folders whose events tell of changes, each with whether only one name in it matters, the way to the
-    /// workspace.
+    /// The folders to watch, each with whether only one name in it matters, on the way to the workspace.
     pub(crate) fn folders(&self) -> BTreeMap<&Path, bool> {
         let mut folders = BTreeMap::new();
         for (path, probe) in &self.probes {
             if let Some(parent) = path.parent() {
-                *folders.entry(parent).or_insert(true) &= probe.home;
+                *folders.entry(parent).or_insert(true) &= probe.route.outer;
             }
-            if matches!(probe.seen, Seen::Listing(..)) {
+            if probe.is_listing() {
                 folders.insert(path, false);
             }
         }
@@ -201,67 +136,7 @@ impl Trace {
     }
 
     /// The paths that lead to the workspace's folder: its own, and every link on the way.
-    pub(crate) fn home(&self) -> impl Iterator<Item = &Path> {
-        self.probes.iter().filter(|(_, probe)| probe.home).map(|(path, _)| &**path)
+    pub(crate) fn outer_paths(&self) -> impl Iterator<Item = &Path> {
+        self.probes.iter().filter(|(_, probe)| probe.route.outer).map(|(path, _)| &**path)
     }
-}
-
-impl Probe {
-    fn rank(&self) -> (bool, bool) {
-        (matches!(self.seen, Seen::Listing(..)), !self.home)
-    }
-}
-
-impl Seen {
-    fn holds(&self, path: &Path) -> bool {
-        let meta = match fs::symlink_metadata(path) {
-            Ok(meta) => meta,
-            Err(error) if is_absence(&error) => return *self == Self::Absent,
-            Err(_) => return *self == Self::Hidden,
-        };
-        let sig = Sig::of(&meta);
-        match *self {
-            Self::Absent | Self::Hidden => false,
-            Self::Folder(dev, ino) => meta.is_dir() && (sig.dev, sig.ino) == (dev, ino),
-            Self::Link(then) | Self::File(then) => sig == then,
-            // The names decide, not the folder's times: an editor's swap file that came and went changed nothing.
-            Self::Listing(then, names) => {
-                (sig.dev, sig.ino) == (then.dev, then.ino)
-                    && (settled(&sig, &then) || read_names(path).is_ok_and(|now| names_hash(&now) == names))
-            }
-        }
-    }
-}
-
-/// Whether a listing's signature alone proves that its names are the same: the times are, and they lie far enough
-/// back that a coarse clock cannot hide a later change.
-fn settled(now: &Sig, then: &Sig) -> bool {
-    const COARSEST_CLOCK: Duration = Duration::from_millis(20);
-    now == then && age(Some(now.ctime)).is_none_or(|age| age > COARSEST_CLOCK)
-}
-
-/// A hash of a folder's names and kinds, without regard to their order.
-pub(crate) fn names_hash(entries: &[(OsString, fs::FileType)]) -> u64 {
-    entries.iter().fold(0, |sum, (name, kind)| {
-        let mut hasher = DefaultHasher::new();
-        (name, kind.is_dir(), kind.is_file(), kind.is_symlink()).hash(&mut hasher);
-        sum.wrapping_add(hasher.finish())
-    })
-}
-
-/// A folder's names and kinds, links not followed.
-pub(crate) fn read_names(path: &Path) -> io::Result<Vec<(OsString, fs::FileType)>> {
-    fs::read_dir(path)?.map(|entry| entry.and_then(|e| Ok((e.file_name(), e.file_type()?)))).collect()
-}
-
-/// Whether the error says that nothing is there.
-pub(crate) fn is_absence(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-fn age(ctime: Option<i64>) -> Option<Duration> {
-    const SKEW: i64 = 1_000_000_000;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-    let past = i64::try_from(now.as_nanos()).ok()? - ctime?;
-    (past > -SKEW).then(|| Duration::from_nanos(past.max(0).unsigned_abs()))
 }

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::tree::RealTree;
+use super::tree::DiskTree;
 use crate::options::Options;
 use promptd_core::workspace::{FileBytes, ReadError, Skill, Tree};
 
 /// The most bytes given of a skill's file.
-pub const MAX_SKILL_FILE_BYTES: usize = 1 << 20;
+const MAX_SKILL_FILE_BYTES: usize = 1 << 20;
 
-/// What a shared skill's folder begins with.
+/// The prefix of a shared skill's folder.
 const SHARED: &str = "@shared/";
 
 /// Reads a file of `skill` as it is on the disk now; `root` is the workspace's folder. `file` must be SKILL.md or one
@@ -25,7 +25,7 @@ pub fn read_skill_file(root: &str, skill: &Skill, file: &str, options: &Options)
     let path = if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
     let mut result = Err(ReadError::Missing);
     for root in roots {
-        result = RealTree::open(&root, &options.allowed_link_targets)
+        result = DiskTree::open(&root, &options.allowed_link_targets)
             .map_err(|(error, _)| error)
             .and_then(|tree| tree.read(&path, MAX_SKILL_FILE_BYTES));
         if result != Err(ReadError::Missing) {

@@ -1,8 +1,8 @@
-//! The [`Tree`] over real files: pinned, recording, safe.
+//! The [`Tree`] over files on disk: pinned, recording, safe.
 //!
 //! The workspace's folder is opened once and everything is opened beneath it. Paths are walked name by name, so that
-//! every link is seen and judged before it is followed, and each name is looked at once a load: `..data` means the
-//! same folder for the first file and the last. Each step lands in the [`Trace`].
+//! every link is checked before it is followed, and each name is looked at once a load: `..data` means the same folder
+//! for the first file and the last. Each step is recorded in the [`ReadSet`].
 
 use std::{
     cell::RefCell,
@@ -19,27 +19,28 @@ use cap_std::{
 };
 
 use super::{
-    read_set::{Seen, Sig, Trace, names_hash, read_names},
-    walk::{Found, Kind, Record, read_error},
+    probe::{Seen, Signature, names_hash, read_names},
+    read_set::ReadSet,
+    walk::{Found, Kind, Walk, read_error},
 };
 use promptd_core::workspace::{Entry, EntryKind, FileBytes, ReadError, Tree};
 
-/// A folder of real files.
-pub(crate) struct RealTree {
+/// A folder on disk.
+pub(crate) struct DiskTree {
     /// The canonical path.
     root: PathBuf,
     /// Where links may lead, canonical: the root, and what the config allows.
     bases: Vec<PathBuf>,
     dir: Dir,
-    record: RefCell<Record>,
+    walk: RefCell<Walk>,
 }
 
-impl RealTree {
-    /// Opens `path`, absolute, wherever its links lead: the operator made them. Where there is no folder, the trace
-    /// tells where one would appear.
-    pub(crate) fn open(path: &Path, allowed_link_targets: &[PathBuf]) -> Result<Self, (ReadError, Trace)> {
-        let mut record = Record::default();
-        let found = record.resolve(Path::new("/"), path, None);
+impl DiskTree {
+    /// Opens `path`, absolute, wherever its links lead: the operator made them. Where there is no folder, the read set
+    /// has the place where one would appear.
+    pub(crate) fn open(path: &Path, allowed_link_targets: &[PathBuf]) -> Result<Self, (ReadError, ReadSet)> {
+        let mut walk = Walk::default();
+        let found = walk.resolve(Path::new("/"), path, None);
         let opened = found.and_then(|found| match found.kind {
             Kind::Folder => Dir::open_ambient_dir(&found.path, ambient_authority())
                 .map(|dir| (found.path, dir))
@@ -48,18 +49,18 @@ impl RealTree {
         });
         let (root, dir) = match opened {
             Ok(opened) => opened,
-            Err(error) => return Err((error, Trace::new(record.probes, None, record.torn))),
+            Err(error) => return Err((error, ReadSet::new(walk.probes, None, walk.torn))),
         };
         let allowed = allowed_link_targets.iter().filter_map(|target| fs::canonicalize(target).ok());
         let bases = std::iter::once(root.clone()).chain(allowed).collect();
-        Ok(Self { root, bases, dir, record: RefCell::new(record) })
+        Ok(Self { root, bases, dir, walk: RefCell::new(walk) })
     }
 
     /// What has been read.
-    pub(crate) fn into_trace(self) -> Trace {
-        let record = self.record.into_inner();
-        let root = record.nodes.get(&self.root).and_then(|node| node.sig).map(|sig| (sig.dev, sig.ino));
-        Trace::new(record.probes, root, record.torn)
+    pub(crate) fn into_read_set(self) -> ReadSet {
+        let walk = self.walk.into_inner();
+        let root = walk.nodes.get(&self.root).and_then(|node| node.signature).map(|signature| signature.inode);
+        ReadSet::new(walk.probes, root, walk.torn)
     }
 
     fn find(&self, path: &str) -> Result<Found, ReadError> {
@@ -67,7 +68,7 @@ impl RealTree {
         if !path.components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(ReadError::Missing);
         }
-        self.record.borrow_mut().resolve(&self.root, path, Some(&self.bases))
+        self.walk.borrow_mut().resolve(&self.root, path, Some(&self.bases))
     }
 
     fn read_found(&self, found: &Found, limit: usize) -> io::Result<FileBytes> {
@@ -84,8 +85,8 @@ impl RealTree {
         };
         let file = file.into_std();
         let meta = file.metadata()?;
-        let mut record = self.record.borrow_mut();
-        record.torn |= record.nodes.get(&found.path).and_then(|node| node.sig) != Some(Sig::of(&meta));
+        let mut walk = self.walk.borrow_mut();
+        walk.torn |= walk.nodes.get(&found.path).and_then(|node| node.signature) != Some(Signature::of(&meta));
         if !meta.is_file() {
             // Swapped since it was looked at; the next load sees what it is.
             return Err(io::ErrorKind::NotFound.into());
@@ -97,9 +98,9 @@ impl RealTree {
 
     fn list_found(&self, found: &Found) -> io::Result<Vec<(OsString, fs::FileType)>> {
         let names = read_names(&found.path)?;
-        let mut record = self.record.borrow_mut();
-        if let Some(sig) = record.nodes.get(&found.path).and_then(|node| node.sig) {
-            record.probe(&found.path, Seen::Listing(sig, names_hash(&names)), found.way);
+        let mut walk = self.walk.borrow_mut();
+        if let Some(signature) = walk.nodes.get(&found.path).and_then(|node| node.signature) {
+            walk.probe(&found.path, Seen::Listing(signature, names_hash(&names)), found.route);
         }
         Ok(names)
     }
@@ -122,7 +123,7 @@ impl RealTree {
     }
 }
 
-impl Tree for RealTree {
+impl Tree for DiskTree {
     fn read(&self, path: &str, limit: usize) -> Result<FileBytes, ReadError> {
         let found = self.find(path)?;
         match found.kind {
@@ -165,8 +166,8 @@ mod tests {
 
     use super::*;
 
-    fn tree(at: &Path) -> RealTree {
-        RealTree::open(at, &[]).map_err(|(error, _)| error).unwrap()
+    fn tree(at: &Path) -> DiskTree {
+        DiskTree::open(at, &[]).map_err(|(error, _)| error).unwrap()
     }
 
     fn read(at: &Path, path: &str) -> Result<String, ReadError> {
@@ -197,7 +198,7 @@ mod tests {
         assert_eq!(read(&ws, "loop"), Err(ReadError::LinkLoop));
         assert_eq!(read(&ws, "absent"), Err(ReadError::Missing));
         assert_eq!(read(&ws, "../shared/S.md"), Err(ReadError::Missing));
-        let allowing = RealTree::open(&ws, std::slice::from_ref(&shared)).map_err(|(error, _)| error).unwrap();
+        let allowing = DiskTree::open(&ws, std::slice::from_ref(&shared)).map_err(|(error, _)| error).unwrap();
         assert_eq!(allowing.read("outside", 9).unwrap().bytes, b"shared");
     }
 
@@ -228,23 +229,23 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_holds_until_one_of_its_inputs_changes() {
+    fn a_read_set_is_current_until_one_of_its_inputs_changes() {
         let dir = tempfile::tempdir().unwrap();
         let ws = dir.path();
         fs::create_dir_all(ws.join("skills/a")).unwrap();
         fs::write(ws.join("AGENTS.md"), "one").unwrap();
-        let trace = || {
+        let read_set = || {
             let tree = tree(ws);
             let _ = tree.read("AGENTS.md", 99);
             let _ = tree.read("SOUL.md", 99);
             let _ = tree.list("skills");
-            tree.into_trace()
+            tree.into_read_set()
         };
-        let unchanged = trace();
+        let unchanged = read_set();
         fs::write(ws.join("app.log"), "no input").unwrap();
         fs::write(ws.join("skills/.swap"), "comes").unwrap();
         fs::remove_file(ws.join("skills/.swap")).unwrap();
-        assert!(unchanged.holds());
+        assert!(unchanged.is_current());
         let changes: [&dyn Fn(); 4] = [
             &|| fs::write(ws.join("AGENTS.md"), "two").unwrap(),
             &|| fs::write(ws.join("SOUL.md"), "new").unwrap(),
@@ -252,9 +253,9 @@ mod tests {
             &|| fs::remove_file(ws.join("AGENTS.md")).unwrap(),
         ];
         for change in changes {
-            let before = trace();
+            let before = read_set();
             change();
-            assert!(!before.holds());
+            assert!(!before.is_current());
         }
     }
 
@@ -277,8 +278,8 @@ mod tests {
         symlink("..2", ws.join("..tmp")).unwrap();
         fs::rename(ws.join("..tmp"), ws.join("..data")).unwrap();
         assert_eq!(tree.read("SOUL.md", 9).unwrap().bytes, b"..1");
-        let trace = tree.into_trace();
-        assert!(!trace.holds());
-        assert_eq!(trace.rested(), None, "a swapped folder's files need no rest");
+        let read_set = tree.into_read_set();
+        assert!(!read_set.is_current());
+        assert_eq!(read_set.quiet_for(), None, "a swapped folder's files need no rest");
     }
 }

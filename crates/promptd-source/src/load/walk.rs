@@ -8,15 +8,15 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::read_set::{Probe, Seen, Sig, is_absence};
+use super::probe::{Probe, Route, Seen, Signature, is_absence};
 use promptd_core::workspace::ReadError;
 
-/// The most links followed for one path, as Linux has it.
+/// The most links followed for one path, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// What a walk has seen so far.
+/// The walks of one load: each name is looked at once, so that all of them see one state.
 #[derive(Default)]
-pub(crate) struct Record {
+pub(crate) struct Walk {
     pub(crate) nodes: BTreeMap<PathBuf, Node>,
     pub(crate) probes: BTreeMap<PathBuf, Probe>,
     pub(crate) torn: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Record {
 #[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) kind: Kind,
-    pub(crate) sig: Option<Sig>,
+    pub(crate) signature: Option<Signature>,
 }
 
 #[derive(Clone)]
@@ -42,25 +42,17 @@ pub(crate) enum Kind {
 pub(crate) struct Found {
     pub(crate) path: PathBuf,
     pub(crate) kind: Kind,
-    pub(crate) way: Way,
+    pub(crate) route: Route,
 }
 
-/// How a path got there.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Way {
-    swapped: bool,
-    linked: bool,
-    home: bool,
-}
-
-impl Record {
-    /// Follows `path` from the canonical folder `from`, name by name. `bases`: where it may end; absent on the way
-    /// to a workspace, where it may end anywhere.
+impl Walk {
+    /// Follows `path` from the canonical folder `from`, name by name. `bases`: where it may end; absent on the way to a
+    /// workspace, which may be anywhere.
     pub(crate) fn resolve(&mut self, from: &Path, path: &Path, bases: Option<&[PathBuf]>) -> Result<Found, ReadError> {
         let inside = |path: &Path| bases.is_none_or(|bases| bases.iter().any(|base| path.starts_with(base)));
         let mut at = from.to_path_buf();
         let mut kind = Kind::Folder;
-        let mut way = Way { home: bases.is_none(), ..Way::default() };
+        let mut route = Route { outer: bases.is_none(), ..Route::default() };
         let mut links = 0;
         // The names still to walk, the next one last.
         let mut ahead: Vec<OsString> = names(path);
@@ -78,19 +70,19 @@ impl Record {
             let (is_end, is_inside) = (ahead.is_empty(), inside(&here));
             match &node.kind {
                 Kind::Link(target) => {
-                    self.record(&here, &node, way);
+                    self.record(&here, &node, route);
                     links += 1;
                     if links > MAX_LINKS {
                         return Err(ReadError::LinkLoop);
                     }
-                    way.linked = true;
-                    way.swapped |= name.as_encoded_bytes().starts_with(b"..");
+                    route.linked = true;
+                    route.swapped |= name.as_encoded_bytes().starts_with(b"..");
                     ahead.extend(names(target));
                 }
                 Kind::Folder => {
-                    // On the way to a workspace only links and the end tell of a change; outside the bases, nothing.
-                    if is_inside && (!way.home || is_end) {
-                        self.record(&here, &node, way);
+                    // On the way to a workspace only links and the end matter; outside the bases, nothing does.
+                    if is_inside && (!route.outer || is_end) {
+                        self.record(&here, &node, route);
                     }
                     at = here;
                 }
@@ -99,7 +91,7 @@ impl Record {
                     if !is_inside {
                         return Err(ReadError::LinkOutside);
                     }
-                    self.record(&here, &node, way);
+                    self.record(&here, &node, route);
                     at = here;
                     kind = match node.kind {
                         Kind::Failed(error) => return Err(error),
@@ -116,10 +108,10 @@ impl Record {
         if matches!(kind, Kind::Absent) {
             return Err(if links > 0 { ReadError::LinkDangling } else { ReadError::Missing });
         }
-        Ok(Found { path: at, kind, way })
+        Ok(Found { path: at, kind, route })
     }
 
-    /// What stands at a canonical path; looked at once a load.
+    /// What is at a canonical path; looked at once a load.
     fn look(&mut self, path: &Path) -> Node {
         if let Some(node) = self.nodes.get(path) {
             return node.clone();
@@ -129,35 +121,29 @@ impl Record {
         node
     }
 
-    fn record(&mut self, path: &Path, node: &Node, way: Way) {
-        let seen = match (&node.kind, node.sig) {
-            (Kind::Link(_), Some(sig)) => Seen::Link(sig),
-            (Kind::Folder, Some(sig)) => Seen::Folder(sig.dev, sig.ino),
-            (_, Some(sig)) => Seen::File(sig),
+    fn record(&mut self, path: &Path, node: &Node, route: Route) {
+        let seen = match (&node.kind, node.signature) {
+            (Kind::Link(_), Some(signature)) => Seen::Link(signature),
+            (Kind::Folder, Some(signature)) => Seen::Folder(signature.inode),
+            (_, Some(signature)) => Seen::File(signature),
             (Kind::Failed(_), None) => Seen::Hidden,
             (_, None) => Seen::Absent,
         };
-        if !matches!(self.probes.get(path), Some(Probe { seen: Seen::Listing(..), .. })) {
-            self.probe(path, seen, way);
+        if !self.probes.get(path).is_some_and(Probe::is_listing) {
+            self.probe(path, seen, route);
         }
     }
 
-    pub(crate) fn probe(&mut self, path: &Path, seen: Seen, way: Way) {
-        let Way { swapped, linked, home } = way;
-        self.probes.entry(path.to_path_buf()).and_modify(|probe| probe.seen = seen).or_insert(Probe {
-            seen,
-            swapped,
-            linked,
-            home,
-        });
+    pub(crate) fn probe(&mut self, path: &Path, seen: Seen, route: Route) {
+        self.probes.entry(path.to_path_buf()).and_modify(|probe| probe.seen = seen).or_insert(Probe { seen, route });
     }
 }
 
 fn look(path: &Path) -> Node {
     let meta = match fs::symlink_metadata(path) {
         Ok(meta) => meta,
-        Err(error) if is_absence(&error) => return Node { kind: Kind::Absent, sig: None },
-        Err(error) => return Node { kind: Kind::Failed(read_error(&error)), sig: None },
+        Err(error) if is_absence(&error) => return Node { kind: Kind::Absent, signature: None },
+        Err(error) => return Node { kind: Kind::Failed(read_error(&error)), signature: None },
     };
     let kind = meta.file_type();
     let kind = if kind.is_symlink() {
@@ -173,7 +159,7 @@ fn look(path: &Path) -> Node {
     } else {
         Kind::Other("a device")
     };
-    Node { kind, sig: Some(Sig::of(&meta)) }
+    Node { kind, signature: Some(Signature::of(&meta)) }
 }
 
 /// A path's names, the first one last; an absolute path's first is `/`.
@@ -185,7 +171,7 @@ fn names(path: &Path) -> Vec<OsString> {
         .collect()
 }
 
-/// What the system says, in a loader's words.
+/// The system's error as a loader's.
 pub(crate) fn read_error(error: &io::Error) -> ReadError {
     match error.kind() {
         io::ErrorKind::PermissionDenied => ReadError::Denied,

@@ -1,4 +1,8 @@
-//! When to load, and when to believe what was read.
+//! When a target is loaded, and when what was read is believed: a pure function of state, event and time.
+//!
+//! A sign of a change makes a target *pending*. It is loaded once its events have paused, no file of it is open for
+//! writing, and its files have rested. What was read counts only if nothing changed meanwhile, the files had rested,
+//! and no file looks as if it were in the middle of a save; otherwise it is loaded again.
 
 use std::{
     collections::BTreeMap,
@@ -6,96 +10,433 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{events::Change, load::read_set::Lost};
+use crate::{events::Change, load::read_set::Loss};
 
-/// How long nothing must happen before a load: most saves are several events.
-const SILENCE: Duration = Duration::from_millis(20);
-/// How long a stream of events can put a load off.
-const LONGEST_SILENCE: Duration = Duration::from_millis(500);
+/// How long events must pause before a load: most saves are several events.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long a stream of events can delay a load.
+const LONGEST_DELAY: Duration = Duration::from_millis(500);
 /// How long a loose file must have rested to be believed whole.
-pub(crate) const REST: Duration = Duration::from_millis(50);
-/// A workspace whose files never rest that long is believed with less, and at last without: never is worse.
+const REST: Duration = Duration::from_millis(50);
+/// Files that never rest that long are believed with less, and at last without: never is worse.
 const RESTLESS: [(Duration, Duration); 2] =
     [(Duration::from_secs(20), Duration::ZERO), (Duration::from_secs(5), Duration::from_millis(10))];
-/// How long a file must have been empty or gone to be believed: editors do both in the middle of a save.
-pub(crate) const DOUBT: Duration = Duration::from_secs(1);
+/// How long a file must have been empty or missing to be believed: editors do both in the middle of a save.
+const LOSS_BELIEVED_AFTER: Duration = Duration::from_secs(1);
+/// How long a workspace's folder must have been missing: a link is often retargeted by removing and creating it.
+const ROOT_LOSS_BELIEVED_AFTER: Duration = Duration::from_millis(250);
 /// How long a writer may take from its first write to the close; then what is there counts, if it has rested: a log
-/// stays open for ever.
+/// stays open forever.
 const LONGEST_SAVE: Duration = Duration::from_secs(1);
-/// How long a workspace must have been gone: a link is often retargeted by removing and making it.
-pub(crate) const GONE: Duration = Duration::from_millis(250);
-/// The longest pause between tries to load what keeps moving.
+/// How much longer each further try waits, while files change as they are read.
+const RETRY_STEP: Duration = Duration::from_millis(5);
 const LONGEST_RETRY: Duration = Duration::from_millis(500);
 
-/// A subject that must be loaded.
+/// Where a target is between a change and its load.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Debounce(Option<Pending>);
+
+/// What happened to a target.
+#[derive(Debug)]
+pub(crate) enum Event<'a> {
+    /// It is new: to be loaded at once.
+    Added,
+    /// It may have changed.
+    Marked,
+    /// A file event at one of its inputs.
+    Input(&'a Path, Change),
+    /// A file event near it, at no input.
+    Other(&'a Path, Change),
+    /// It is due. `quiet_for`: how long ago its newest loose file changed, where there is one.
+    Due { quiet_for: Option<Duration> },
+    /// It was loaded. `current`: nothing changed while it was read.
+    Read { current: bool, quiet_for: Option<Duration>, losses: Losses<'a> },
+    /// What was read is watched now. `current`: nothing changed until then.
+    Watched { current: bool },
+    /// It was loaded and watched at the start: nothing is served yet, so nothing is waited for.
+    Started { current: bool, quiet_for: Option<Duration> },
+}
+
+/// What was there and is no longer.
+#[derive(Debug)]
+pub(crate) enum Losses<'a> {
+    Files(Vec<(&'a Path, Loss)>),
+    /// The whole folder of a workspace that is served.
+    Root,
+}
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// Nothing, until it is due or something happens.
+    Wait,
+    /// Load it.
+    Load,
+    /// Watch what was read.
+    Watch,
+    /// Throw away what was read; it is loaded again when due.
+    Retry,
+    /// Serve what was read. `since`: the first sign of the change.
+    Publish { since: Instant },
+}
+
+impl Debounce {
+    /// When to come back with [`Event::Due`]; absent: nothing is pending.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.0.as_ref().map(|pending| pending.due)
+    }
+
+    /// Takes in an event.
+    pub(crate) fn apply(&mut self, event: &Event<'_>, now: Instant) -> Decision {
+        match *event {
+            Event::Added => self.0 = Some(Pending::new(now)),
+            Event::Marked => _ = self.mark(now),
+            Event::Input(path, change) => self.mark(now).file_event(path, change, now),
+            Event::Started { current, quiet_for } => {
+                self.0 = None;
+                if !current || !is_rested(quiet_for, REST) {
+                    self.mark(now);
+                }
+                return Decision::Publish { since: now };
+            }
+            _ => {}
+        }
+        let Some(pending) = &mut self.0 else { return Decision::Wait };
+        match event {
+            // Perhaps the close that is waited for.
+            Event::Other(path, Change::Closed) => pending.file_event(path, Change::Closed, now),
+            Event::Due { quiet_for } if pending.is_settled(*quiet_for, now) => return Decision::Load,
+            Event::Read { current: false, .. } | Event::Watched { current: false } => {
+                pending.retry(now);
+                return Decision::Retry;
+            }
+            Event::Read { quiet_for, losses, .. } if pending.believes(*quiet_for, losses, now) => {
+                return Decision::Watch;
+            }
+            Event::Watched { .. } => {
+                let since = pending.since;
+                self.0 = None;
+                return Decision::Publish { since };
+            }
+            _ => {}
+        }
+        Decision::Wait
+    }
+
+    /// Makes it pending; each sign of a change delays the load.
+    fn mark(&mut self, now: Instant) -> &mut Pending {
+        let pending = self.0.get_or_insert_with(|| Pending::new(now));
+        pending.delay(now);
+        pending
+    }
+}
+
 #[derive(Debug, Clone)]
-pub(crate) struct Pending {
-    /// Its first sign.
-    pub(crate) since: Instant,
-    pub(crate) due: Instant,
-    tries: u32,
+struct Pending {
+    /// The first sign of the change.
+    since: Instant,
+    due: Instant,
+    retries: u32,
     /// What looks lost, and since when.
-    doubted: BTreeMap<PathBuf, Instant>,
+    lost: BTreeMap<PathBuf, Instant>,
     /// What has been written and not closed yet, and since when.
     open: BTreeMap<PathBuf, Instant>,
 }
 
 impl Pending {
-    pub(crate) fn now(now: Instant) -> Self {
-        Self { since: now, due: now, tries: 0, doubted: BTreeMap::new(), open: BTreeMap::new() }
+    fn new(now: Instant) -> Self {
+        Self { since: now, due: now, retries: 0, lost: BTreeMap::new(), open: BTreeMap::new() }
     }
 
-    /// When all of what looks lost will have looked so for long enough, if that is still to come.
-    pub(crate) fn doubt(&mut self, lost: &[(&Path, Lost)], now: Instant, believed_after: Duration) -> Option<Instant> {
-        self.doubted.retain(|path, _| lost.iter().any(|(lost, _)| lost == path));
-        for (path, lost) in lost {
-            let first_look = self.doubted.entry(path.to_path_buf()).or_insert(now);
-            // The disk knows better since when a file is empty.
-            if let Lost::Empty(age) = lost {
-                *first_look = now.checked_sub(*age).unwrap_or(now);
-            }
-        }
-        self.doubted.values().map(|since| *since + believed_after).filter(|due| *due > now).max()
+    fn delay(&mut self, now: Instant) {
+        self.due = (now + PAUSE).min((self.since + LONGEST_DELAY).max(now));
     }
 
-    /// An event: the load is put off for as long as they go on, within bounds.
-    pub(crate) fn heard(&mut self, now: Instant) {
-        self.due = (now + SILENCE).min((self.since + LONGEST_SILENCE).max(now));
-    }
-
-    /// What happened to a file: between its first write and its close it is being saved.
-    pub(crate) fn happened(&mut self, path: &Path, change: Change, now: Instant) {
+    /// Between its first write and its close a file is being saved.
+    fn file_event(&mut self, path: &Path, change: Change, now: Instant) {
         match change {
             Change::Written => _ = self.open.entry(path.to_path_buf()).or_insert(now),
-            Change::Closed | Change::Appeared | Change::Went => {
+            Change::Closed | Change::Created | Change::Removed => {
                 if self.open.remove(path).is_some() {
-                    self.heard(now);
+                    self.delay(now);
                 }
             }
-            Change::Content => {}
+            Change::Metadata => {}
         }
     }
 
-    /// Whether no file is being saved; if one is, it is due when that will have taken too long to wait for.
-    pub(crate) fn wait_for_close(&mut self, now: Instant) -> bool {
-        let waits = self.open.values().map(|since| *since + LONGEST_SAVE).filter(|until| *until > now).max();
-        self.due = waits.unwrap_or(self.due);
-        waits.is_none()
+    /// Whether no file is being saved, and the newest has rested; if not, it is due when that will be.
+    fn is_settled(&mut self, quiet_for: Option<Duration>, now: Instant) -> bool {
+        let closed_by = self.open.values().map(|since| *since + LONGEST_SAVE).filter(|by| *by > now).max();
+        if let Some(by) = closed_by {
+            self.due = by;
+            return false;
+        }
+        self.has_rest(quiet_for, now)
     }
 
-    /// Something moved during the load.
-    pub(crate) fn try_again(&mut self, now: Instant) {
-        self.tries += 1;
-        self.due = now + (Duration::from_millis(5) * self.tries).min(LONGEST_RETRY);
+    /// Whether what was read may be served; if not, it is due when that will be known.
+    fn believes(&mut self, quiet_for: Option<Duration>, losses: &Losses<'_>, now: Instant) -> bool {
+        if !self.has_rest(quiet_for, now) {
+            return false;
+        }
+        let believed = match losses {
+            Losses::Root => self.loss_believed(&[(Path::new("/"), Loss::Missing)], ROOT_LOSS_BELIEVED_AFTER, now),
+            Losses::Files(files) => self.loss_believed(files, LOSS_BELIEVED_AFTER, now),
+        };
+        self.due = believed.unwrap_or(self.due);
+        believed.is_none()
     }
 
-    /// Whether files of that age have rested long enough; if not, it is due when they will have.
-    pub(crate) fn wait_for_rest(&mut self, age: Duration, now: Instant) -> bool {
+    /// When everything that looks lost will have done so for long enough; absent: it has.
+    fn loss_believed(&mut self, losses: &[(&Path, Loss)], after: Duration, now: Instant) -> Option<Instant> {
+        self.lost.retain(|path, _| losses.iter().any(|(lost, _)| lost == path));
+        for (path, loss) in losses {
+            let since = self.lost.entry(path.to_path_buf()).or_insert(now);
+            // The disk knows better since when a file is empty.
+            if let Loss::Empty(age) = loss {
+                *since = now.checked_sub(*age).unwrap_or(now);
+            }
+        }
+        self.lost.values().map(|since| *since + after).filter(|by| *by > now).max()
+    }
+
+    fn has_rest(&mut self, quiet_for: Option<Duration>, now: Instant) -> bool {
         let waited = now.duration_since(self.since);
         let rest = RESTLESS.iter().find(|(after, _)| waited >= *after).map_or(REST, |(_, rest)| *rest);
-        if age < rest {
-            self.due = now + rest.saturating_sub(age);
+        let has_rest = is_rested(quiet_for, rest);
+        if !has_rest {
+            self.due = now + rest.saturating_sub(quiet_for.unwrap_or_default());
         }
-        age >= rest
+        has_rest
+    }
+
+    fn retry(&mut self, now: Instant) {
+        self.retries += 1;
+        self.due = now + (RETRY_STEP * self.retries).min(LONGEST_RETRY);
+    }
+}
+
+fn is_rested(quiet_for: Option<Duration>, rest: Duration) -> bool {
+    quiet_for.is_none_or(|quiet| quiet >= rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What follows a step, in milliseconds since the start: the decision, and when the target is due then.
+    #[derive(Debug, PartialEq)]
+    enum Then {
+        Wait(u64),
+        Load,
+        Watch,
+        Retry(u64),
+        Publish(u64),
+        /// Nothing is pending.
+        Idle,
+    }
+
+    use Then::{Idle, Load, Publish, Retry, Wait, Watch};
+
+    const FILE: &str = "/ws/AGENTS.md";
+
+    fn at(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn input(change: Change) -> Event<'static> {
+        Event::Input(Path::new(FILE), change)
+    }
+
+    fn other(change: Change) -> Event<'static> {
+        Event::Other(Path::new(FILE), change)
+    }
+
+    /// Due, with the newest file so old.
+    fn due(quiet: u64) -> Event<'static> {
+        Event::Due { quiet_for: Some(at(quiet)) }
+    }
+
+    fn read(quiet: u64, losses: Losses<'static>) -> Event<'static> {
+        Event::Read { current: true, quiet_for: Some(at(quiet)), losses }
+    }
+
+    fn whole() -> Event<'static> {
+        read(60, Losses::Files(Vec::new()))
+    }
+
+    fn lost(loss: Loss) -> Event<'static> {
+        read(60, Losses::Files(vec![(Path::new(FILE), loss)]))
+    }
+
+    const MOVED: Event<'static> = Event::Read { current: false, quiet_for: None, losses: Losses::Files(Vec::new()) };
+    const WATCHED: Event<'static> = Event::Watched { current: true };
+
+    /// Each step: its time, what happens, and what follows.
+    fn check(name: &str, steps: Vec<(u64, Event<'static>, Then)>) {
+        let start = Instant::now();
+        let ms = |time: Instant| u64::try_from(time.duration_since(start).as_millis()).unwrap();
+        let mut debounce = Debounce::default();
+        for (i, (time, event, expected)) in steps.into_iter().enumerate() {
+            let decision = debounce.apply(&event, start + at(time));
+            let due = debounce.due().map(ms);
+            let then = match (decision, due) {
+                (Decision::Wait, None) => Idle,
+                (Decision::Wait | Decision::Publish { .. }, Some(due)) => Wait(due),
+                (Decision::Retry, Some(due)) => Retry(due),
+                (Decision::Load, Some(_)) => Load,
+                (Decision::Watch, Some(_)) => Watch,
+                (Decision::Publish { since }, None) => Publish(ms(since)),
+                other => panic!("{name}, step {i}: {other:?}"),
+            };
+            assert_eq!(then, expected, "{name}, step {i}: {event:?}");
+        }
+    }
+
+    #[test]
+    fn a_load_waits_for_a_pause_of_events_and_for_rest() {
+        check(
+            "one event",
+            vec![
+                (0, input(Change::Closed), Wait(20)),
+                (20, due(20), Wait(50)),
+                (50, due(50), Load),
+                (51, whole(), Watch),
+                (52, WATCHED, Publish(0)),
+                (53, WATCHED, Idle),
+            ],
+        );
+        check(
+            "events that go on",
+            vec![
+                (0, Event::Marked, Wait(20)),
+                (15, input(Change::Metadata), Wait(35)),
+                (490, Event::Marked, Wait(500)),
+                (600, Event::Marked, Wait(600)),
+            ],
+        );
+        check("nothing loose to rest", vec![(0, Event::Marked, Wait(20)), (20, Event::Due { quiet_for: None }, Load)]);
+        check("new: at once", vec![(0, Event::Added, Wait(0)), (0, due(60), Load)]);
+        check("idle", vec![(0, due(60), Idle), (1, whole(), Idle), (2, other(Change::Closed), Idle)]);
+    }
+
+    #[test]
+    fn a_file_that_is_open_for_writing_is_waited_for() {
+        check(
+            "closed in time",
+            vec![
+                (0, input(Change::Written), Wait(20)),
+                (20, due(90), Wait(1_000)),
+                (200, input(Change::Closed), Wait(220)),
+                (220, due(60), Load),
+            ],
+        );
+        check(
+            "closed as another file's event",
+            vec![
+                (0, input(Change::Written), Wait(20)),
+                (20, due(90), Wait(1_000)),
+                (200, other(Change::Closed), Wait(220)),
+            ],
+        );
+        check(
+            "written elsewhere: not waited for",
+            vec![(0, Event::Marked, Wait(20)), (10, other(Change::Written), Wait(20)), (20, due(60), Load)],
+        );
+        check(
+            "never closed",
+            vec![(0, input(Change::Written), Wait(20)), (20, due(90), Wait(1_000)), (1_000, due(60), Load)],
+        );
+        check(
+            "renamed away",
+            vec![(0, input(Change::Written), Wait(20)), (10, input(Change::Removed), Wait(30)), (30, due(60), Load)],
+        );
+    }
+
+    #[test]
+    fn files_that_never_rest_are_believed_with_less() {
+        let restless = |waited: u64, quiet: u64, then: Then| {
+            check("restless", vec![(0, Event::Marked, Wait(20)), (waited, due(quiet), then)]);
+        };
+        restless(4_999, 49, Wait(5_000));
+        restless(4_999, 50, Load);
+        restless(5_000, 9, Wait(5_001));
+        restless(5_000, 10, Load);
+        restless(20_000, 0, Load);
+        check(
+            "read in the middle",
+            vec![
+                (0, Event::Marked, Wait(20)),
+                (20, due(60), Load),
+                (21, read(10, Losses::Files(Vec::new())), Wait(61)),
+            ],
+        );
+    }
+
+    #[test]
+    fn what_moved_is_loaded_again_ever_more_slowly() {
+        let mut steps = vec![(0, Event::Marked, Wait(20))];
+        for (time, next) in [(20, 25), (25, 35), (35, 50)] {
+            steps.push((time, due(60), Load));
+            steps.push((time, MOVED, Retry(next)));
+        }
+        steps.push((50, due(60), Load));
+        steps.push((50, whole(), Watch));
+        steps.push((50, Event::Watched { current: false }, Retry(70)));
+        check("moved", steps);
+        let mut steps = vec![(0, Event::Marked, Wait(20))];
+        for n in 1..=100_u64 {
+            steps.push((1_000, MOVED, Retry(1_000 + (n * 5).min(500))));
+        }
+        check("moved for long", steps);
+    }
+
+    #[test]
+    fn a_lost_file_is_believed_after_a_second() {
+        check(
+            "missing",
+            vec![
+                (0, Event::Marked, Wait(20)),
+                (20, lost(Loss::Missing), Wait(1_020)),
+                (500, lost(Loss::Missing), Wait(1_020)),
+                (1_020, lost(Loss::Missing), Watch),
+            ],
+        );
+        check(
+            "missing, back, missing",
+            vec![
+                (0, Event::Marked, Wait(20)),
+                (20, lost(Loss::Missing), Wait(1_020)),
+                (600, whole(), Watch),
+                (600, Event::Watched { current: false }, Retry(605)),
+                (700, lost(Loss::Missing), Wait(1_700)),
+            ],
+        );
+        check(
+            "empty for a while already",
+            vec![
+                (1_000, Event::Marked, Wait(1_020)),
+                (1_020, lost(Loss::Empty(at(400))), Wait(1_620)),
+                (1_620, lost(Loss::Empty(at(1_000))), Watch),
+            ],
+        );
+        check(
+            "the whole folder",
+            vec![
+                (0, Event::Marked, Wait(20)),
+                (20, read(60, Losses::Root), Wait(270)),
+                (270, read(60, Losses::Root), Watch),
+            ],
+        );
+    }
+
+    #[test]
+    fn the_start_waits_for_nothing_and_looks_again_at_what_was_new() {
+        let started = |current, quiet| Event::Started { current, quiet_for: quiet };
+        check("old files", vec![(0, Event::Added, Wait(0)), (5, started(true, Some(at(50))), Publish(5))]);
+        check("no files", vec![(0, Event::Added, Wait(0)), (5, started(true, None), Publish(5))]);
+        check("new files", vec![(0, Event::Added, Wait(0)), (5, started(true, Some(at(49))), Wait(25))]);
+        check("moved", vec![(0, Event::Added, Wait(0)), (5, started(false, None), Wait(25))]);
     }
 }

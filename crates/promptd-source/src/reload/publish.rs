@@ -1,291 +1,217 @@
-//! From what was read to what is served, and to the log.
+//! From what was read to what is served.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-    sync::Arc,
-    time::Instant,
+use std::{path::Path, sync::Arc, time::Instant};
+
+use arc_swap::ArcSwap;
+use promptd_core::{
+    finding::Finding,
+    id::Id,
+    profile::ProfileSet,
+    workspace::{Entry, EntryKind, ReadError},
 };
-
-use jiff::Timestamp;
 
 use super::{
-    Reload,
-    target::{Item, Payload, Sink, What, folder_unreadable},
-    watches::Subject,
+    log::log_change,
+    target::{Content, Kind, TargetId},
+    targets::Targets,
 };
 use crate::{
-    LOG_TARGET,
-    events::WatchError,
-    load::{files::Contents, profiles},
-    store::{Loaded, State, changed_paths},
-};
-use promptd_core::{
-    finding::{Finding, Severity},
-    id::Id,
-    prompt::{forecast, may_lose},
-    workspace::{Entry, EntryKind, ReadError, Snapshot},
+    LOG_TARGET, clock,
+    load::{
+        files::Contents,
+        profiles,
+        workspace::{Loading, folder_unreadable},
+    },
+    options::Options,
+    status::Status,
+    store::{Loaded, State, Store},
 };
 
-impl Reload {
-    /// Makes what was read what is served; `since`: the first signs of the changes, for the lag.
-    pub(crate) fn publish(&mut self, outcomes: Vec<(Subject, Payload)>, since: &BTreeMap<Subject, Instant>) {
+/// A target's content that is to be served.
+pub(crate) struct Publication {
+    pub(crate) target: TargetId,
+    pub(crate) content: Content,
+    /// The first sign of the change, for the lag; absent at the start.
+    pub(crate) since: Option<Instant>,
+}
+
+/// Where everything that is served goes.
+pub(crate) struct Publisher {
+    pub(crate) options: Options,
+    pub(crate) store: Arc<Store>,
+    pub(crate) status: Arc<Status>,
+    pub(crate) profiles: Arc<ArcSwap<ProfileSet>>,
+}
+
+impl Publisher {
+    /// Makes what was read what is served.
+    pub(crate) fn publish(&self, targets: &mut Targets, publications: Vec<Publication>) {
         let mut states = Vec::new();
-        for (subject, payload) in outcomes {
-            let changed = match payload {
-                Payload::Workspace(result) => self.loaded(subject, result),
-                Payload::Gone(error) => self.gone(subject, error),
-                Payload::Root(entries) => {
-                    self.list_root(subject, entries);
+        let now = clock::now();
+        for Publication { target, content, since } in publications {
+            let changed = match content {
+                Content::Workspace(loading) => self.workspace(targets, target, loading, now),
+                Content::Root(entries) => {
+                    discover_workspaces(targets, target, entries, now);
                     None
                 }
-                Payload::Files(contents) => {
-                    self.hand_over(subject, contents);
+                Content::Files(contents) => {
+                    self.files(targets, target, contents, now);
                     None
                 }
             };
-            states.extend(changed.map(|(id, state)| (subject, id, state)));
+            if let Some(state) = changed {
+                // The status first: a reader of the new state may ask for it.
+                self.status.published.inc();
+                if let Some(since) = since {
+                    self.status.lag.observe(now.duration_since(since).as_secs_f64());
+                }
+                states.push(state);
+            }
         }
-        // The status first: who sees the new state may ask for it.
-        let now = Instant::now();
-        for (subject, ..) in &states {
-            let lag = since.get(subject).map(|since| now.duration_since(*since));
-            self.status.published_after(lag, Timestamp::now().as_millisecond());
+        if !states.is_empty() {
+            self.status.last_published.set(clock::timestamp().as_duration().as_secs_f64());
         }
-        self.take_census();
-        self.store.publish_all(states.into_iter().map(|(_, id, state)| (id, state)));
+        self.store.publish_all(states);
     }
 
     /// The new state, if it differs from what is served.
-    fn loaded(&mut self, subject: Subject, result: Result<Box<Snapshot>, Vec<Finding>>) -> Option<(Id, State)> {
-        let id = self.items.get(&subject)?.workspace_id()?.clone();
+    fn workspace(
+        &self,
+        targets: &mut Targets,
+        target: TargetId,
+        loading: Loading,
+        now: Instant,
+    ) -> Option<(Id, State)> {
+        let Kind::Workspace { id, listed, path } = &targets.get(target)?.kind else { return None };
+        let (id, listed) = (id.clone(), *listed);
         let current = self.store.get(id.as_str());
-        let state = match (result, current.as_deref()) {
-            (Err(findings), Some(State::Ready(_))) => {
-                self.keep_last_good(subject, &id, &findings);
+        let state = match (loading, current.as_deref()) {
+            (Loading::Loaded(snapshot), _) => {
+                State::Ready(Arc::new(Loaded { snapshot: (*snapshot).into(), at: clock::timestamp() }))
+            }
+            (Loading::Invalid(findings), Some(State::Ready(_))) => {
+                self.keep_last_good(targets, target, &id, &findings);
                 return None;
             }
-            (Err(findings), _) => State::Invalid(findings.into()),
-            (Ok(snapshot), _) => State::Ready(Arc::new(Loaded { snapshot: (*snapshot).into(), at: Timestamp::now() })),
+            (Loading::Invalid(findings), _) => State::Invalid(findings.into()),
+            (Loading::Unopened(error), _) if !is_absence(error) && current.is_some() => {
+                self.keep_last_good(targets, target, &id, &[folder_unreadable(error)]);
+                return None;
+            }
+            (Loading::Unopened(error), _) if is_absence(error) && (current.is_some() || listed) => {
+                self.remove(targets, target, &id, listed, now);
+                return None;
+            }
+            (Loading::Unopened(error), _) => {
+                tracing::error!(target: LOG_TARGET, workspace = %id, path = %path.display(), "the workspace's folder {error}");
+                targets.set_failing(target, true);
+                return Some((id, State::Invalid([folder_unreadable(error)].into())));
+            }
         };
-        self.report(subject, Vec::new());
-        let has_error = matches!(state, State::Invalid(_)) || findings(&state).iter().any(Finding::is_error);
-        if has_error {
-            self.failing.insert(subject)
-        } else {
-            self.failing.remove(&subject)
-        };
-        if current.as_deref().is_some_and(|current| is_same(current, &state)) {
+        targets.set_problems(target, Vec::new());
+        let has_error = matches!(state, State::Invalid(_)) || state.findings().iter().any(Finding::is_error);
+        targets.set_failing(target, has_error);
+        if current.as_deref().is_some_and(|current| current.is_same(&state)) {
             return None;
         }
         if has_error {
-            self.status.failed_once();
+            self.status.failures.inc();
         }
-        log(&id, current.as_deref(), &state);
+        log_change(&id, current.as_deref(), &state);
         Some((id, state))
     }
 
     /// For what a load cannot say in a snapshot of its own.
-    fn keep_last_good(&mut self, subject: Subject, id: &Id, findings: &[Finding]) {
-        self.status.failed_once();
-        self.failing.insert(subject);
-        let problem =
-            |finding: &Finding| format!("workspace `{id}`: {}; its last good revision stays", finding.message);
-        self.report(subject, findings.iter().map(problem).collect());
+    fn keep_last_good(&self, targets: &mut Targets, target: TargetId, id: &Id, findings: &[Finding]) {
+        self.status.failures.inc();
+        targets.set_failing(target, true);
+        let problem = |f: &Finding| format!("workspace `{id}`: {}; its last good revision stays in use", f.message);
+        targets.set_problems(target, findings.iter().map(problem).collect());
     }
 
-    fn gone(&mut self, subject: Subject, error: ReadError) -> Option<(Id, State)> {
-        let Item { what: What::Workspace { id, listed, path }, .. } = self.items.get(&subject)? else { return None };
-        let (id, listed, path) = (id.clone(), *listed, path.clone());
-        let known = self.store.get(id.as_str()).is_some();
-        let is_away = !matches!(error, ReadError::Denied | ReadError::Failed(_));
-        if is_away && (known || listed) {
-            tracing::info!(target: LOG_TARGET, workspace = %id, "the workspace is gone");
-            self.store.remove(&id);
-            self.failing.remove(&subject);
-            if listed {
-                self.drop_item(subject);
-                self.mark_roots();
-            }
-            return None;
-        }
-        if known {
-            self.keep_last_good(subject, &id, &[folder_unreadable(error)]);
-            return None;
-        }
-        tracing::error!(target: LOG_TARGET, workspace = %id, path = %path.display(), "the workspace's folder {error}");
-        self.failing.insert(subject);
-        Some((id, State::Invalid([folder_unreadable(error)].into())))
-    }
-
-    /// A root that is not there lists nothing; one that cannot be read keeps what it had.
-    fn list_root(&mut self, subject: Subject, entries: Result<Vec<Entry>, ReadError>) {
-        let Some(Item { what: What::Root(root), .. }) = self.items.get(&subject) else { return };
-        let root = root.clone();
-        let mut problems = Vec::new();
-        let entries = entries.unwrap_or_else(|error| {
-            problems.push(format!("the workspaces folder {} {error}", root.display()));
-            Vec::new()
-        });
-        for entry in entries.into_iter().filter(|entry| !entry.name.starts_with('.')) {
-            let path = root.join(&entry.name);
-            match (entry.kind, Id::parse(&entry.name)) {
-                (EntryKind::Folder, Ok(id)) => problems.extend(self.discover(id, &path)),
-                (EntryKind::Folder, Err(invalid)) => {
-                    problems.push(format!("{} is no workspace: its name {invalid}", path.display()));
-                }
-                (EntryKind::Other, Ok(_)) => problems.push(format!("{} leads to no folder", path.display())),
-                _ => {}
-            }
-        }
-        // What is no longer listed finds that out by itself.
-        let missing: Vec<_> = self
-            .items
-            .iter()
-            .filter(|(_, item)| {
-                matches!(&item.what, What::Workspace { path, listed: true, .. }
-                    if path.parent() == Some(&root) && !item.trace.holds())
-            })
-            .map(|(subject, _)| *subject)
-            .collect();
-        for subject in missing {
-            self.mark(subject);
-        }
-        self.report(subject, problems);
-    }
-
-    fn discover(&mut self, id: Id, path: &Path) -> Option<String> {
-        let known = self.ids.get(id.as_str()).and_then(|subject| self.items.get(subject)).map(|item| &item.what);
-        match known {
-            None => {
-                self.add(Item::new(What::Workspace { id, path: path.to_path_buf(), listed: true }));
-                None
-            }
-            Some(What::Workspace { path: other, .. }) if other != path => {
-                Some(format!("{} is not served: {} has its id", path.display(), other.display()))
-            }
-            Some(_) => None,
+    fn remove(&self, targets: &mut Targets, target: TargetId, id: &Id, listed: bool, now: Instant) {
+        tracing::info!(target: LOG_TARGET, workspace = %id, "the workspace is gone");
+        self.store.remove(id);
+        targets.set_failing(target, false);
+        if listed {
+            targets.remove(target);
+            targets.mark(|target| matches!(target.kind, Kind::Root(_)), now);
         }
     }
 
-    fn mark_roots(&mut self) {
-        self.mark_where(|what| matches!(what, What::Root(_)));
-    }
-
-    fn mark_workspaces(&mut self) {
-        self.mark_where(|what| matches!(what, What::Workspace { .. }));
-    }
-
-    fn mark_where(&mut self, is_meant: impl Fn(&What) -> bool) {
-        let meant: Vec<_> =
-            self.items.iter().filter(|(_, item)| is_meant(&item.what)).map(|(subject, _)| *subject).collect();
-        for subject in meant {
-            self.mark(subject);
-        }
-    }
-
-    fn hand_over(&mut self, subject: Subject, contents: Contents) {
-        match self.items.get(&subject).map(|item| &item.what) {
-            Some(What::Files(_, Sink::Receivers(sender))) => {
-                sender.send_if_modified(|current| {
+    fn files(&self, targets: &mut Targets, target: TargetId, contents: Contents, now: Instant) {
+        match targets.get(target).map(|target| &target.kind) {
+            Some(Kind::Files(_, receivers)) => {
+                receivers.send_if_modified(|current| {
                     let differs = **current != contents;
                     if differs {
                         *current = Arc::new(contents);
                     }
                     differs
                 });
-                if sender.is_closed() {
-                    self.drop_item(subject);
+                if receivers.is_closed() {
+                    targets.remove(target);
                 }
             }
-            Some(What::Files(_, Sink::Profiles)) => {
+            Some(Kind::Profiles(_)) => {
                 let (profiles, findings) = profiles::load(&self.options, &contents, Some(&self.profiles.load()));
-                let problem = |f: &Finding| format!("profile at fault: {}: {}", f.place, f.message);
-                let problems = findings.iter().map(problem).collect();
-                self.report(subject, problems);
+                let problem = |f: &Finding| format!("invalid profile: {}: {}", f.place, f.message);
+                targets.set_problems(target, findings.iter().map(problem).collect());
                 self.profiles.store(Arc::new(profiles));
-                self.mark_workspaces();
+                targets.mark(|target| matches!(target.kind, Kind::Workspace { .. }), now);
             }
             _ => {}
         }
     }
-
-    /// Replaces what there is to say about a subject; what is new is logged.
-    pub(crate) fn report(&mut self, subject: Subject, problems: Vec<String>) {
-        let old = self.problems.remove(&subject).unwrap_or_default();
-        if old == problems {
-            self.problems.extend((!old.is_empty()).then_some((subject, old)));
-            return;
-        }
-        for problem in problems.iter().filter(|problem| !old.contains(problem)) {
-            tracing::warn!(target: LOG_TARGET, "{problem}");
-        }
-        for problem in old.iter().filter(|problem| !problems.contains(problem)) {
-            tracing::info!(target: LOG_TARGET, "no longer: {problem}");
-        }
-        self.problems.insert(subject, problems);
-        self.tell_problems();
-    }
-
-    /// Gives all there is to say to the status.
-    pub(crate) fn tell_problems(&self) {
-        let reasons: BTreeSet<WatchError> = self.unwatched.values().copied().collect();
-        let watching = reasons.into_iter().map(|reason| reason.advice().to_owned());
-        self.status.set_problems(watching.chain(self.problems.values().flatten().cloned()).collect());
-    }
-
-    fn take_census(&self) {
-        let served = self.ids.len();
-        self.status.set_census(served, self.polled.len(), self.failing.len());
-    }
 }
 
-fn findings(state: &State) -> &[Finding] {
-    match state {
-        State::Ready(loaded) => &loaded.snapshot.findings,
-        State::Invalid(findings) => findings,
-        State::Gone => &[],
-    }
+/// Whether a folder is not there, rather than unreadable.
+fn is_absence(error: ReadError) -> bool {
+    !matches!(error, ReadError::Denied | ReadError::Failed(_))
 }
 
-/// Whether nobody could tell one from the other.
-fn is_same(old: &State, new: &State) -> bool {
-    let revision = |state: &State| match state {
-        State::Ready(loaded) => Some(loaded.snapshot.revision.clone()),
-        State::Invalid(_) | State::Gone => None,
-    };
-    revision(old) == revision(new) && findings(old) == findings(new)
-}
-
-/// One line a revision, and one a finding that was not there before.
-fn log(id: &Id, before: Option<&State>, now: &State) {
-    if let State::Ready(new) = now {
-        let changed = match before {
-            Some(State::Ready(old)) => changed_paths(&old.snapshot, &new.snapshot),
-            _ => Vec::new(),
-        };
-        let count = |is: Severity| new.snapshot.findings.iter().filter(|finding| finding.severity == is).count();
-        let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-        tracing::info!(target: LOG_TARGET, workspace = %id, revision = %new.snapshot.revision, ?changed, errors, warnings, "workspace loaded");
-        // What is cut is told of every revision, whatever was told of the one before.
-        if may_lose(&new.snapshot) {
-            for finding in &forecast(&new.snapshot) {
-                tell(id, finding);
+/// Follows the workspaces that a root lists. A root that does not exist lists nothing; one that cannot be read keeps
+/// what it had.
+fn discover_workspaces(targets: &mut Targets, target: TargetId, entries: Result<Vec<Entry>, ReadError>, now: Instant) {
+    let Some(Kind::Root(root)) = targets.get(target).map(|target| &target.kind) else { return };
+    let root = root.clone();
+    let mut problems = Vec::new();
+    let entries = entries.unwrap_or_else(|error| {
+        problems.push(format!("the workspaces folder {} {error}", root.display()));
+        Vec::new()
+    });
+    for entry in entries.into_iter().filter(|entry| !entry.name.starts_with('.')) {
+        let path = root.join(&entry.name);
+        match (entry.kind, Id::parse(&entry.name)) {
+            (EntryKind::Folder, Ok(id)) => problems.extend(discover(targets, id, &path, now)),
+            (EntryKind::Folder, Err(invalid)) => {
+                problems.push(format!("{} is not a workspace: its name {invalid}", path.display()));
             }
+            (EntryKind::Other, Ok(_)) => problems.push(format!("{} does not lead to a folder", path.display())),
+            _ => {}
         }
     }
-    let old: BTreeSet<&Finding> = before.into_iter().flat_map(findings).collect();
-    for finding in findings(now).iter().filter(|finding| !old.contains(finding)) {
-        tell(id, finding);
-    }
+    // A workspace that is no longer listed is found to be gone by its own load.
+    targets.mark(
+        |target| {
+            matches!(&target.kind, Kind::Workspace { path, listed: true, .. }
+                if path.parent() == Some(&root) && !target.read_set.is_current())
+        },
+        now,
+    );
+    targets.set_problems(target, problems);
 }
 
-fn tell(id: &Id, finding: &Finding) {
-    let Finding { severity, code, place, message } = finding;
-    let code = code.as_str();
-    match severity {
-        Severity::Error => tracing::error!(target: LOG_TARGET, workspace = %id, code, %place, "{message}"),
-        Severity::Warning => tracing::warn!(target: LOG_TARGET, workspace = %id, code, %place, "{message}"),
-        Severity::Info => tracing::debug!(target: LOG_TARGET, workspace = %id, code, %place, "{message}"),
+fn discover(targets: &mut Targets, id: Id, path: &Path, now: Instant) -> Option<String> {
+    match targets.of_workspace(id.as_str()).map(|target| &target.kind) {
+        None => {
+            targets.add(Kind::Workspace { id, path: path.to_path_buf(), listed: true }, now);
+            None
+        }
+        Some(Kind::Workspace { path: other, .. }) if other != path => {
+            Some(format!("{} is not served: {} has its id", path.display(), other.display()))
+        }
+        Some(_) => None,
     }
 }

@@ -1,21 +1,23 @@
-//! The safety net: looking, without being told, whether what was read still stands.
+//! When the safety net works: looking, whatever events say, whether what was read is still current.
+//!
+//! The sweep looks at every target in rounds, a slice at a time; polling looks at those without events, all at once. Both
+//! are paced by what they cost.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use super::{Reload, watches::Subject};
-use crate::options::WatchMode;
+use super::target::TargetId;
 
-/// The share of one core that the sweep may take.
+/// The share of one core that the sweep may take: one part of so many.
 const SWEEP_SHARE: u32 = 100;
 /// The share of one core that polling may take: one part of so many.
 const POLL_SHARE: u32 = 20;
 /// How long the sweep works at once, so that events do not wait for it.
-const SLICE: Duration = Duration::from_millis(2);
+pub(crate) const SLICE: Duration = Duration::from_millis(2);
 
-/// Where the sweep is.
+/// Where the sweep is, and when it goes on.
 pub(crate) struct Sweep {
-    /// The next subject to look at.
-    cursor: Subject,
+    /// The next target to look at.
+    pub(crate) cursor: TargetId,
     round_began: Instant,
     next_slice: Instant,
     next_poll: Instant,
@@ -23,79 +25,71 @@ pub(crate) struct Sweep {
 
 impl Sweep {
     pub(crate) fn new(now: Instant) -> Self {
-        Self { cursor: 0, round_began: now, next_slice: now + SLICE, next_poll: now }
+        Self { cursor: TargetId::default(), round_began: now, next_slice: now + SLICE, next_poll: now }
     }
 
-    /// When there is something to do.
-    pub(crate) fn due(&self, reload: &Reload) -> Instant {
-        if reload.polled.is_empty() { self.next_slice } else { self.next_slice.min(self.next_poll) }
+    /// When there is something to do; `polls`: there are targets to poll.
+    pub(crate) fn due(&self, polls: bool) -> Instant {
+        if polls { self.next_slice.min(self.next_poll) } else { self.next_slice }
     }
 
-    pub(crate) fn run(&mut self, reload: &mut Reload) {
-        let now = Instant::now();
-        if now >= self.next_poll && !reload.polled.is_empty() {
-            let polled: Vec<Subject> = reload.polled.iter().copied().collect();
-            for subject in polled {
-                look(reload, subject);
-            }
-            self.next_poll = Instant::now() + (now.elapsed() * POLL_SHARE).max(reload.options.poll_interval);
-        }
-        if now >= self.next_slice {
-            self.slice(reload);
-        }
+    pub(crate) fn slice_is_due(&self, now: Instant) -> bool {
+        now >= self.next_slice
     }
 
-    fn slice(&mut self, reload: &mut Reload) {
-        let began = Instant::now();
-        while began.elapsed() < SLICE {
-            let Some((&subject, _)) = reload.items.range(self.cursor..).next() else {
-                reload.status.swept();
-                self.cursor = 0;
-                let pace = began + began.elapsed() * SWEEP_SHARE;
-                self.next_slice = pace.max(self.round_began + jittered(reload.options.sweep_interval));
-                self.round_began = self.next_slice;
-                return;
-            };
-            self.cursor = subject + 1;
-            if look(reload, subject) && !reload.polled.contains(&subject) {
-                reload.status.sweep_hit();
-            }
-            watch_again(reload, subject);
-        }
-        self.next_slice = began + began.elapsed() * SWEEP_SHARE;
+    pub(crate) fn poll_is_due(&self, now: Instant) -> bool {
+        now >= self.next_poll
+    }
+
+    /// Polling began and ended then.
+    pub(crate) fn polled(&mut self, began: Instant, ended: Instant, interval: Duration) {
+        self.next_poll = ended + ((ended - began) * POLL_SHARE).max(interval);
+    }
+
+    /// A slice began and ended then, in the middle of a round.
+    pub(crate) fn slice_ended(&mut self, began: Instant, ended: Instant) {
+        self.next_slice = began + (ended - began) * SWEEP_SHARE;
+    }
+
+    /// A slice began and ended then, and with it the round; the next one begins after the interval, give or take a
+    /// tenth, so that many servers on one disk do not sweep at once. `noise`: any number.
+    pub(crate) fn round_ended(&mut self, began: Instant, ended: Instant, interval: Duration, noise: u32) {
+        let jittered = interval.mul_f64(0.9 + 0.2 * f64::from(noise % 1_000) / 1_000.0);
+        self.cursor = TargetId::default();
+        self.next_slice = (began + (ended - began) * SWEEP_SHARE).max(self.round_began + jittered);
+        self.round_began = self.next_slice;
     }
 }
 
-/// Marks a subject that has changed; true if no event had told of it.
-fn look(reload: &mut Reload, subject: Subject) -> bool {
-    let stands = |reload: &Reload| reload.items.get(&subject).is_none_or(|item| item.trace.holds());
-    if reload.pending.contains_key(&subject) || stands(reload) {
-        return false;
-    }
-    // The event may be on its way.
-    reload.hear_all();
-    let unheard = !reload.pending.contains_key(&subject);
-    if unheard {
-        reload.mark(subject);
-    }
-    unheard
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Tries again to watch what could not be watched.
-fn watch_again(reload: &mut Reload, subject: Subject) {
-    if reload.options.watch != WatchMode::Auto || !reload.polled.contains(&subject) {
-        return;
-    }
-    if let Some(item) = reload.items.get_mut(&subject) {
-        let trace = std::mem::take(&mut item.trace);
-        let watched = reload.watches.follow(subject, &trace, &trace, &reload.status);
-        item.trace = trace;
-        reload.rely_on_events(subject, watched);
-    }
-}
+    const MS: Duration = Duration::from_millis(1);
 
-/// Up to a tenth more or less, so that many servers on one disk do not sweep at once.
-fn jittered(interval: Duration) -> Duration {
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.subsec_nanos());
-    interval.mul_f64(0.9 + 0.2 * f64::from(nanos % 1_000) / 1_000.0)
+    #[test]
+    fn a_sweep_takes_a_hundredth_of_a_core_and_a_poll_a_twentieth() {
+        let start = Instant::now();
+        let mut sweep = Sweep::new(start);
+        sweep.slice_ended(start, start + 2 * MS);
+        assert_eq!(sweep.due(false), start + 200 * MS);
+        sweep.polled(start, start + 3 * MS, 10 * MS);
+        assert_eq!(sweep.due(true), start + 63 * MS);
+        sweep.polled(start, start + 3 * MS, 100 * MS);
+        assert_eq!(sweep.due(true), start + 103 * MS);
+    }
+
+    #[test]
+    fn rounds_begin_an_interval_apart_give_or_take_a_tenth() {
+        let start = Instant::now();
+        for (noise, expected) in [(0, 9_000), (500, 10_000), (1_000, 9_000), (999, 10_998)] {
+            let mut sweep = Sweep::new(start);
+            sweep.round_ended(start + MS, start + 2 * MS, 10_000 * MS, noise);
+            assert_eq!(sweep.due(false), start + expected * MS, "{noise}");
+        }
+        // A round whose cost asks for more than the interval.
+        let mut sweep = Sweep::new(start);
+        sweep.round_ended(start, start + 200 * MS, 10_000 * MS, 0);
+        assert_eq!(sweep.due(false), start + 20_000 * MS);
+    }
 }

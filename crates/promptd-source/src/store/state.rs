@@ -1,0 +1,78 @@
+//! The state of a workspace.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use promptd_core::{finding::Finding, prompt::Prepared, workspace::Snapshot};
+
+/// The state of a workspace.
+#[derive(Debug, Clone)]
+pub enum State {
+    /// It has a snapshot.
+    Ready(Arc<Loaded>),
+    /// It exists and was never valid; the errors say why.
+    Invalid(Arc<[Finding]>),
+    /// It is gone. Only watchers see this.
+    Gone,
+}
+
+/// A snapshot and when it was published.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The workspace.
+    pub snapshot: Prepared,
+    /// When it was published.
+    pub at: Timestamp,
+}
+
+/// What has become of a revision.
+#[derive(Debug, Clone)]
+pub enum Pinned {
+    /// It is held.
+    Held(Arc<Loaded>),
+    /// It is not: it is too old, allowed what is no longer allowed, or never existed.
+    Expired,
+}
+
+impl State {
+    pub(crate) fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Ready(loaded) => &loaded.snapshot.findings,
+            Self::Invalid(findings) => findings,
+            Self::Gone => &[],
+        }
+    }
+
+    /// Whether no reader could tell one from the other.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let revision = |state: &Self| match state {
+            Self::Ready(loaded) => Some(loaded.snapshot.revision.clone()),
+            Self::Invalid(_) | Self::Gone => None,
+        };
+        revision(self) == revision(other) && self.findings() == other.findings()
+    }
+}
+
+/// The inputs that differ between two revisions, by name, in order.
+#[must_use]
+pub fn changed_paths(old: &Snapshot, new: &Snapshot) -> Vec<Arc<str>> {
+    let changed = new.inputs.iter().filter(|(path, hash)| old.inputs.get(*path) != Some(*hash));
+    let removed = old.inputs.iter().filter(|(path, _)| !new.inputs.contains_key(*path));
+    let mut paths: Vec<Arc<str>> = changed.chain(removed).map(|(path, _)| Arc::clone(path)).collect();
+    paths.sort();
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::loaded, *};
+
+    #[test]
+    fn changed_paths_are_those_added_changed_and_removed() {
+        let old = loaded(&[("AGENTS.md", "one"), ("SOUL.md", "same"), ("IDENTITY.md", "gone")]);
+        let new = loaded(&[("AGENTS.md", "two"), ("SOUL.md", "same"), ("HEARTBEAT.md", "new")]);
+        let changed: Vec<_> = changed_paths(&old.snapshot, &new.snapshot);
+        let changed: Vec<&str> = changed.iter().map(|path| &**path).collect();
+        assert_eq!(changed, ["AGENTS.md", "HEARTBEAT.md", "IDENTITY.md"]);
+    }
+}

@@ -26,8 +26,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     build()
         .out_dir(servers)
         .build_client(false)
-        .codec_path("crate::grpc::codec::Prost")
-        .extern_path(".promptd.v1.AssemblePromptResponse", "crate::grpc::Encoded")
+        .codec_path("crate::grpc::services::codec::Prost")
+        .extern_path(".promptd.v1.AssemblePromptResponse", "::promptd_contract::encode::Encoded")
         .extern_path(".promptd.v1", "::promptd_contract::proto")
         .compile_fds(contract)?;
     build().compile_fds(health)?;

@@ -11,7 +11,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use crate::grpc::{Call, Observer};
+use crate::grpc::{FinishedCall, Telemetry};
 use promptd_core::prompt::{Outcome, Prompt};
 
 /// The counters and histograms of calls and prompts.
@@ -108,18 +108,18 @@ fn seconds() -> Histogram {
     Histogram::new(BOUNDS)
 }
 
-impl Observer for Metrics {
-    fn call_began(&self, _method: &'static str) {
+impl Telemetry for Metrics {
+    fn call_started(&self, _method: &'static str) {
         self.in_flight.inc();
     }
 
-    fn call_ended(&self, call: Call) {
+    fn call_finished(&self, call: FinishedCall) {
         self.in_flight.dec();
         self.calls.get_or_create(&CallLabels { method: call.method, code: call.code }).inc();
         self.seconds.get_or_create(&MethodLabel { method: call.method }).observe(call.took.as_secs_f64());
     }
 
-    fn panicked(&self, method: &'static str) {
+    fn call_panicked(&self, method: &'static str) {
         self.panics.get_or_create(&MethodLabel { method }).inc();
     }
 
@@ -127,7 +127,7 @@ impl Observer for Metrics {
         self.connections_refused.inc();
     }
 
-    fn assembled(&self, prompt: &Prompt<'_>, took: Duration) {
+    fn prompt_assembled(&self, prompt: &Prompt<'_>, took: Duration) {
         self.assembly.observe(took.as_secs_f64());
         #[expect(clippy::cast_precision_loss, reason = "a prompt is far below 2^52 bytes")]
         self.bytes.observe(prompt.size.bytes as f64);
@@ -165,11 +165,11 @@ mod tests {
         let mut registry = Registry::with_prefix("promptd");
         let metrics = Metrics::register(&mut registry);
         for code in ["OK", "OK", "NOT_FOUND"] {
-            metrics.call_began("promptd.v1.PromptService/AssemblePrompt");
+            metrics.call_started("promptd.v1.PromptService/AssemblePrompt");
             let method = "promptd.v1.PromptService/AssemblePrompt";
-            metrics.call_ended(Call { method, code, took: Duration::from_micros(30) });
+            metrics.call_finished(FinishedCall { method, code, took: Duration::from_micros(30) });
         }
-        metrics.call_began("other");
+        metrics.call_started("other");
         let mut out = String::new();
         text::encode(&mut out, &registry).unwrap();
         let method = "method=\"promptd.v1.PromptService/AssemblePrompt\"";

@@ -128,6 +128,11 @@ pub const TABLE: &[Setting] = &[
         "Sends gzip to clients that accept it, and accepts it from them. It costs ten times the CPU of a call.",
     ),
     fixed(
+        "grpc.coalesce_writes",
+        "true",
+        "Sends what a connection writes for several calls in one piece: fewer system calls where calls come in parallel.",
+    ),
+    fixed(
         "grpc.web_origins",
         "[]",
         "The origins that browsers may call from by gRPC-Web, such as `https://app.example`; `*` for any. Empty: no gRPC-Web.",

@@ -1,26 +1,26 @@
-//! From starting to closed: what the server is doing, and how it is told to stop.
+//! The server's phases, from starting to closing.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio::sync::watch;
 
-/// What the server is doing; it only moves forward.
+/// The server's phase; it only moves forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// It is up, but its workspaces are not loaded: calls are UNAVAILABLE, health is `NOT_SERVING`.
+    /// The port is open, but workspaces are still loading: calls are UNAVAILABLE, health is `NOT_SERVING`.
     Starting,
-    /// It serves.
+    /// Calls are served.
     Serving,
-    /// It still serves, but health is `NOT_SERVING`, so that balancers send nobody new.
+    /// Calls are still served, but health is `NOT_SERVING`, so that balancers send no new ones.
     Leaving,
-    /// It takes no new calls, ends its streams and waits for the calls in flight.
+    /// New calls are refused, open streams end, and calls in flight are finished.
     Closing,
 }
 
-/// The phase and the way to move it on; shared by the server and who runs it.
+/// The current phase; shared by the server and whoever runs it.
 #[derive(Debug)]
 pub struct Lifecycle {
-    /// The phase again, for reading without a lock on every call.
+    /// A copy of the phase that every call reads without a lock.
     quick: AtomicU8,
     phase: watch::Sender<Phase>,
 }
@@ -30,17 +30,17 @@ impl Lifecycle {
         Self { quick: AtomicU8::new(Phase::Starting as u8), phase: watch::Sender::new(Phase::Starting) }
     }
 
-    /// Opens the door: the workspaces are loaded.
+    /// Starts serving: the workspaces are loaded.
     pub fn ready(&self) {
         self.advance(Phase::Serving);
     }
 
-    /// Begins to stop. The server's `serve` returns when it has.
+    /// Starts to stop. The server's `serve` returns when it has stopped.
     pub fn drain(&self) {
         self.advance(Phase::Leaving);
     }
 
-    /// What the server is doing now.
+    /// The current phase.
     #[must_use]
     pub fn phase(&self) -> Phase {
         match self.quick.load(Ordering::Acquire) {
@@ -51,7 +51,7 @@ impl Lifecycle {
         }
     }
 
-    /// Waits until the server has come to `phase` or beyond.
+    /// Waits until the server has reached `phase` or a later one.
     pub async fn reached(&self, phase: Phase) {
         let mut phases = self.phase.subscribe();
         // The sender lives as long as `self`, so this cannot fail.

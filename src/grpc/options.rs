@@ -25,22 +25,25 @@ pub struct Options {
     pub max_streams_per_connection: u32,
     /// The longest that one call may take, whatever deadline the caller set; at least a second. Streams are not bounded.
     pub max_call_time: Duration,
-    /// When to ask a silent connection whether it is alive; at least a second.
+    /// How often a silent connection is pinged; at least a second.
     pub keepalive_interval: Duration,
-    /// How long to wait for its answer, at least a second. A client that reads nothing of what it is sent has both times.
+    /// How long to wait for the ping's answer, at least a second. A client that reads nothing is disconnected after both
+    /// times.
     pub keepalive_timeout: Duration,
     /// When to ask the client of a connection to open a new one, so that replicas share load; `None`:
     /// never.
     pub max_connection_age: Option<Duration>,
-    /// What `UNAVAILABLE` tells callers to wait.
+    /// How long `UNAVAILABLE` tells callers to wait.
     pub retry_delay: Duration,
-    /// How long to go on serving after reporting `NOT_SERVING`, for balancers to notice.
+    /// How long calls are still served after health says `NOT_SERVING`, for balancers to notice.
     pub drain_delay: Duration,
     /// How long calls may run on after that before the server ends without them.
     pub drain_limit: Duration,
     /// Whether to compress answers for callers that accept gzip, and to take compressed requests: it costs
     /// ten times what a call costs.
     pub gzip: bool,
+    /// Whether what a connection writes in one poll is sent in one piece.
+    pub coalesce_writes: bool,
     /// Serves gRPC-Web to browsers of these origins; `None`: no gRPC-Web.
     pub web: Option<Origins>,
 }
@@ -63,6 +66,7 @@ impl Default for Options {
             drain_delay: Duration::ZERO,
             drain_limit: Duration::from_secs(10),
             gzip: false,
+            coalesce_writes: true,
             web: None,
         }
     }

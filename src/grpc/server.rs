@@ -6,14 +6,13 @@ use tokio::net::TcpListener;
 use tonic::transport;
 
 use super::{
-    Backend, Lifecycle, Live, Options, Phase, Tls,
-    call::{Calls, Shared},
-    listen::connections,
+    Backend, Lifecycle, Limits, Options, Phase, Tls,
+    pipeline::{Calls, Web},
     services::Services,
-    web::ForBrowsers,
+    transport::Listener,
 };
 
-/// A server that has its port and does not serve yet.
+/// A server that is bound to its port and does not serve yet.
 pub struct Server {
     listener: TcpListener,
     local_addr: SocketAddr,
@@ -21,7 +20,7 @@ pub struct Server {
     backend: Backend,
     tls: Option<Arc<Tls>>,
     lifecycle: Arc<Lifecycle>,
-    live: Arc<Live>,
+    limits: Arc<Limits>,
 }
 
 /// Why a server cannot run.
@@ -29,16 +28,16 @@ pub struct Server {
 pub enum ServerError {
     /// The port cannot be had.
     Bind(SocketAddr, io::Error),
-    /// A part of the server cannot be built or failed.
+    /// A part of the server could not be built, or failed.
     Failed(String),
 }
 
 /// How a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// Every connection was closed in good order.
+    /// Every connection was closed in an orderly way.
     Drained,
-    /// The drain limit was reached: some connections were left to their peers.
+    /// The drain limit was reached while connections were still open.
     Forced,
 }
 
@@ -48,17 +47,17 @@ impl Server {
         let bound = TcpListener::bind(options.listen).await;
         let listener = bound.map_err(|error| ServerError::Bind(options.listen, error))?;
         let local_addr = listener.local_addr().map_err(|error| ServerError::Bind(options.listen, error))?;
-        let (lifecycle, live) = (Arc::new(Lifecycle::new()), Arc::new(Live::new(&options)));
-        Ok(Self { listener, local_addr, options, backend, tls, lifecycle, live })
+        let (lifecycle, limits) = (Arc::new(Lifecycle::new()), Arc::new(Limits::new(&options)));
+        Ok(Self { listener, local_addr, options, backend, tls, lifecycle, limits })
     }
 
-    /// The address that it has, with the port that was picked.
+    /// The bound address, with the port that was picked.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
 
-    /// The handle to open and to drain it.
+    /// The handle to start and to drain it.
     #[must_use]
     pub fn lifecycle(&self) -> Arc<Lifecycle> {
         Arc::clone(&self.lifecycle)
@@ -66,26 +65,32 @@ impl Server {
 
     /// The handle to replace its limits.
     #[must_use]
-    pub fn limits(&self) -> Arc<Live> {
-        Arc::clone(&self.live)
+    pub fn limits(&self) -> Arc<Limits> {
+        Arc::clone(&self.limits)
     }
 
-    /// Serves until it has been drained. Calls are let in once the [`Lifecycle`] is ready.
+    /// Serves until it has been drained. Calls are answered once the [`Lifecycle`] is ready.
     pub async fn serve(self) -> Result<Ended, ServerError> {
-        let Self { listener, options, backend, tls, lifecycle, live, .. } = self;
-        let (access, observer) = (Arc::clone(&backend.access), Arc::clone(&backend.observer));
-        let patience = options.keepalive_interval.saturating_add(options.keepalive_timeout);
-        let incoming = connections(listener, tls, patience, Arc::clone(&live.connections), Arc::clone(&observer));
-        let services = Services::new(&options, backend, Arc::clone(&live), Arc::clone(&lifecycle));
+        let Self { listener: tcp, options, backend, tls, lifecycle, limits, .. } = self;
+        let (access, telemetry) = (Arc::clone(&backend.access), Arc::clone(&backend.telemetry));
+        let listener = Listener {
+            tcp,
+            tls,
+            write_timeout: options.keepalive_interval.saturating_add(options.keepalive_timeout),
+            coalesce_writes: options.coalesce_writes,
+            permits: Arc::clone(&limits.connections),
+            telemetry: Arc::clone(&telemetry),
+        };
+        let services = Services::new(&options, backend, Arc::clone(&limits), Arc::clone(&lifecycle));
         let services = services.map_err(|error| ServerError::Failed(error.to_string()))?;
-        let serve = Box::new(move |method, request| services.call(method, request));
-        let shared = Shared::new(&options, live, Arc::clone(&lifecycle), access, observer, serve);
-        let service = ForBrowsers::new(Calls::new(shared), options.web.as_ref());
+        let serve = Box::new(move |service, request| services.call(service, request));
+        let calls = Calls::new(&options, limits, Arc::clone(&lifecycle), access, telemetry, serve);
+        let service = Web::new(calls, options.web.as_ref());
         let closing = {
             let lifecycle = Arc::clone(&lifecycle);
             async move { lifecycle.reached(Phase::Closing).await }
         };
-        let serving = transport(&options).serve_with_incoming_shutdown(service, incoming, closing);
+        let serving = transport(&options).serve_with_incoming_shutdown(service, listener.connections(), closing);
         tokio::select! {
             ended = serving => match ended {
                 Ok(()) => Ok(Ended::Drained),
@@ -96,7 +101,7 @@ impl Server {
     }
 }
 
-/// Waits for the drain to begin, leads it, and returns at its limit.
+/// Waits for the drain to start, and returns at its limit.
 async fn drain(options: &Options, lifecycle: &Lifecycle) {
     lifecycle.reached(Phase::Leaving).await;
     tokio::time::sleep(options.drain_delay).await;

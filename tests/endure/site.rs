@@ -41,7 +41,7 @@ impl Site {
             read_skill_file: Arc::new(move |root, skill, file| read_skill_file(root, skill, file, &options)),
             clock: Arc::new(Timestamp::now),
             access: Arc::new(Access::open()),
-            observer: metrics,
+            telemetry: metrics,
         };
         let listen = ([127, 0, 0, 1], 0).into();
         let server = Server::bind(Options { listen, ..Options::default() }, backend, None).await.unwrap();

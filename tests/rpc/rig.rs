@@ -12,7 +12,7 @@ use std::{
 
 use jiff::Timestamp;
 use promptd::grpc::{
-    Access, Backend, Call, Ended, Lifecycle, Observer, Options, Server, ServerError, Tls,
+    Access, Backend, Ended, FinishedCall, Lifecycle, Options, Server, ServerError, Telemetry, Tls,
     api::{
         health::health_client::HealthClient, profile_service_client::ProfileServiceClient,
         prompt_service_client::PromptServiceClient, workspace_service_client::WorkspaceServiceClient,
@@ -184,7 +184,7 @@ fn backend(
             Timestamp::new(NOW, 0).unwrap()
         }),
         access: Arc::clone(access),
-        observer: Arc::<Seen>::clone(seen),
+        telemetry: Arc::<Seen>::clone(seen),
     }
 }
 
@@ -221,11 +221,11 @@ pub fn refused<T: std::fmt::Debug>(result: Result<T, Status>, code: Code, reason
     status
 }
 
-/// The observer: counts that tests can wait for.
+/// The telemetry: counts that tests can wait for.
 #[derive(Debug)]
 pub struct Seen {
     began: watch::Sender<usize>,
-    ended: watch::Sender<Vec<Call>>,
+    ended: watch::Sender<Vec<FinishedCall>>,
     panics: watch::Sender<usize>,
 }
 
@@ -249,7 +249,7 @@ impl Seen {
     /// Waits for a call of that method to end, and gives its code.
     pub async fn has_ended(&self, method: &str) -> &'static str {
         let mut ended = self.ended.subscribe();
-        let found = |calls: &Vec<Call>| calls.iter().any(|call| call.method.ends_with(method));
+        let found = |calls: &Vec<FinishedCall>| calls.iter().any(|call| call.method.ends_with(method));
         let calls = tokio::time::timeout(PATIENCE, ended.wait_for(found)).await.unwrap().unwrap();
         calls.iter().find(|call| call.method.ends_with(method)).unwrap().code
     }
@@ -263,16 +263,16 @@ impl Seen {
     }
 }
 
-impl Observer for Seen {
-    fn call_began(&self, _: &'static str) {
+impl Telemetry for Seen {
+    fn call_started(&self, _: &'static str) {
         self.began.send_modify(|count| *count += 1);
     }
 
-    fn call_ended(&self, call: Call) {
+    fn call_finished(&self, call: FinishedCall) {
         self.ended.send_modify(|calls| calls.push(call));
     }
 
-    fn panicked(&self, _: &'static str) {
+    fn call_panicked(&self, _: &'static str) {
         self.panics.send_modify(|count| *count += 1);
     }
 }

@@ -159,7 +159,7 @@ fn backend(
         }),
         clock: Arc::new(Timestamp::now),
         access: Arc::clone(&secrets.access),
-        observer: Arc::clone(metrics) as _,
+        telemetry: Arc::clone(metrics) as _,
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 use promptd::{
     admin::Metrics,
     config::{Config, Overrides},
-    grpc::Live,
+    grpc::Limits,
 };
 use promptd_core::finding::Finding;
 use promptd_source::{Contents, FileSet, Source};
@@ -44,7 +44,7 @@ impl CurrentConfig {
 /// The parts of the service that a reload changes.
 pub(super) struct Reload {
     pub(super) source: Arc<OnceLock<Source>>,
-    pub(super) limits: Arc<Live>,
+    pub(super) limits: Arc<Limits>,
     pub(super) logs: Logs,
     pub(super) metrics: Arc<Metrics>,
     pub(super) current: CurrentConfig,

@@ -29,6 +29,7 @@ pub(super) fn options(root: &mut Fields<'_, '_>, mut limits: Fields<'_, '_>, ove
         drain_delay: span(&mut drain, "delay").unwrap_or_default(),
         drain_limit: span(&mut drain, "limit").unwrap_or_default(),
         gzip: grpc.bool("gzip").unwrap_or_default(),
+        coalesce_writes: grpc.bool("coalesce_writes").unwrap_or_default(),
         web: origins(&mut grpc),
     };
     limits.finish();

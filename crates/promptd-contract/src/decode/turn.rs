@@ -19,29 +19,29 @@ use promptd_core::{
 
 /// Checks a turn. `now` is the clock where the turn brings none.
 pub fn turn(raw: proto::Turn, limits: &Limits, now: Timestamp) -> Result<Turn, Vec<Violation>> {
-    let violations = &mut Violations::default();
+    let mut violations = Violations::default();
     let made = Turn {
         agent: raw.agent.map(|agent| Agent { id: agent.id, name: agent.name }),
         user: raw.user.map(|user| User { id: user.id, name: user.name }),
         channel: raw.channel.map(channel),
-        now: raw.now.and_then(|time| timestamp(&time, "turn.now", violations)).unwrap_or(now),
-        time_zone: time_zone(&raw.time_zone, violations),
+        now: raw.now.and_then(|time| timestamp(&time, "turn.now", &mut violations)).unwrap_or(now),
+        time_zone: time_zone(&raw.time_zone, &mut violations),
         heartbeat: raw.heartbeat,
-        variables: variables(raw.variables.unwrap_or_default(), limits, violations),
+        variables: variables(raw.variables.unwrap_or_default(), limits, &mut violations),
         persona: raw.persona,
-        knowledge: knowledge(raw.knowledge, limits, violations),
+        knowledge: knowledge(raw.knowledge, limits, &mut violations),
         conversation_summary: raw.conversation_summary,
-        response_format: response_format(raw.response_format, violations),
+        response_format: response_format(raw.response_format, &mut violations),
         ephemeral_system_prompt: raw.ephemeral_system_prompt,
         skip_context_files: raw.skip_context_files,
-        skill_filter: skill_filter(raw.skill_filter, "turn.skill_filter", violations),
+        skill_filter: skill_filter(raw.skill_filter, "turn.skill_filter", &mut violations),
         skill_access: None,
-        context_files: context_files(raw.context_files, limits, violations),
-        conversation: conversation(raw.conversation.unwrap_or_default(), limits, violations),
-        inputs: inputs(raw.inputs.unwrap_or_default(), limits, violations),
-        stage: stage(raw.stage, violations),
+        context_files: context_files(raw.context_files, limits, &mut violations),
+        conversation: conversation(raw.conversation.unwrap_or_default(), limits, &mut violations),
+        inputs: inputs(raw.inputs.unwrap_or_default(), limits, &mut violations),
+        stage: stage(raw.stage, &mut violations),
     };
-    std::mem::take(violations).into_result(made)
+    violations.into_result(made)
 }
 
 fn channel(raw: proto::Channel) -> Channel {

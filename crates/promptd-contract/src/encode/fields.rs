@@ -2,7 +2,6 @@
 
 use super::{
     Shape,
-    numbers::number,
     sink::{Fields, Sink},
 };
 use crate::proto;
@@ -132,4 +131,9 @@ impl Fields for CachePlan {
         sink.number(2, self.stable_bytes);
         sink.digest(3, self.stable_digest);
     }
+}
+
+/// An enum's number. None of the contract's is negative.
+fn number(value: impl Into<i32>) -> u64 {
+    u64::from(value.into().unsigned_abs())
 }

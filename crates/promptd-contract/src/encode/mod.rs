@@ -1,20 +1,30 @@
-//! The answer of `AssemblePrompt`, written straight into the contract's bytes.
+//! From the core's types to the contract's answers.
 //!
-//! The generated types would want every text as a `String` of their own: an allocation and a copy for each of some
-//! fifty, and one more copy of the prompt. Here a prompt's borrowed text is copied once, into a buffer of the right
-//! size. A test holds the bytes to what the generated types read and write.
+//! The answer of `AssemblePrompt` is written by hand, straight into the contract's bytes. The generated types need every
+//! text as a `String` of their own: an allocation and a copy for each of about fifty, and one more copy of the prompt. Here a
+//! prompt's borrowed text is copied once, into a buffer of the right size. A test walks the contract's descriptors and sets
+//! every field of the answer, one by one. All other answers are generated types.
 
-mod encoded;
 mod fields;
-mod numbers;
+mod findings;
+mod profile;
+mod reply;
 mod sink;
+mod skills;
+mod workspace;
 
 use bytes::Bytes;
 
-pub use self::encoded::Encoded;
 use self::{
     fields::Sent,
     sink::{Fields, Sink},
+};
+pub use self::{
+    profile::{profile, profile_summary},
+    reply::parse_reply_response,
+    sink::Encoded,
+    skills::{SkillAccess, skills},
+    workspace::{unusable_workspace, workspace, workspace_summary},
 };
 use promptd_core::{
     digest::Digest,

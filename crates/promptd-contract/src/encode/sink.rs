@@ -1,9 +1,11 @@
 //! Writing protobuf fields into a buffer, in one pass.
 
-use bytes::Bytes;
-use prost::encoding::{WireType, encode_varint, encoded_len_varint};
+use bytes::{Buf, BufMut, Bytes};
+use prost::{
+    DecodeError, Message,
+    encoding::{DecodeContext, WireType, encode_varint, encoded_len_varint},
+};
 
-use super::Encoded;
 use promptd_core::digest::Digest;
 
 /// The most bytes that a length takes.
@@ -104,5 +106,68 @@ impl Sink {
         } else {
             encode_varint(value, &mut self.0.own);
         }
+    }
+}
+
+/// An encoded `AssemblePromptResponse`: the server's codec writes it where the generated type would be. Parts that a
+/// revision shares are not copied into it but kept beside it: filling a second buffer as large as the answer would cost
+/// more than the rest of the encoding.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Encoded {
+    own: Vec<u8>,
+    /// Shared parts in order, each with the index in `own` that it comes before.
+    shared: Vec<(usize, Bytes)>,
+}
+
+impl Encoded {
+    /// Its length in bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.own.len() + self.shared.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()
+    }
+
+    /// Whether it has no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends the bytes to `buffer`.
+    pub fn put(&self, buffer: &mut impl BufMut) {
+        let mut from = 0;
+        for (at, bytes) in &self.shared {
+            buffer.put_slice(&self.own[from..*at]);
+            buffer.put_slice(bytes);
+            from = *at;
+        }
+        buffer.put_slice(&self.own[from..]);
+    }
+
+    /// The bytes in one piece.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.len());
+        self.put(&mut bytes);
+        bytes
+    }
+}
+
+impl Message for Encoded {
+    fn encode_raw(&self, buf: &mut impl BufMut) {
+        self.put(buf);
+    }
+
+    fn encoded_len(&self) -> usize {
+        self.len()
+    }
+
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Always an error: a server never decodes its own answers.
+    #[expect(deprecated, reason = "prost has no other way to make the error")]
+    fn merge_field(&mut self, _: u32, _: WireType, _: &mut impl Buf, _: DecodeContext) -> Result<(), DecodeError> {
+        Err(DecodeError::new("an encoded answer cannot be decoded"))
     }
 }

@@ -1,0 +1,156 @@
+//! A checked `AssemblePromptRequest`.
+
+use jiff::Timestamp;
+
+use super::{Limits, Violation, Violations, choice, id, optional_id, turn};
+use crate::{
+    encode::Shape,
+    proto::{self, RenderFormat},
+};
+use promptd_core::{digest::Digest, id::Id, text::hex, tokens::Encoding, turn::Turn};
+
+/// What a caller of `AssemblePrompt` asks for, checked.
+#[derive(Debug)]
+pub struct AssembleRequest {
+    /// The workspace.
+    pub workspace: Id,
+    /// The turn.
+    pub turn: Turn,
+    /// The profile to use; `None`: the workspace's own.
+    pub profile: Option<Id>,
+    /// The pinned revision; `None`: the newest.
+    pub revision: Option<String>,
+    /// Whether a lost section fails the call.
+    pub strict: bool,
+    /// The encoding to count tokens with; `None`: they are not counted.
+    pub encoding: Option<Encoding>,
+    /// The provider's request fragment to render.
+    pub format: RenderFormat,
+    /// What of the answer is sent.
+    pub shape: Shape,
+}
+
+/// Checks a request. `may_see` refuses a workspace that is out of the caller's reach, before any other field is checked.
+pub fn assemble_request<E: From<Vec<Violation>>>(
+    raw: proto::AssemblePromptRequest,
+    limits: &Limits,
+    now: Timestamp,
+    may_see: impl FnOnce(&Id) -> Result<(), E>,
+) -> Result<AssembleRequest, E> {
+    let proto::AssemblePromptRequest {
+        workspace_id,
+        turn: raw_turn,
+        profile,
+        revision,
+        if_none_match,
+        strict,
+        render_format,
+        token_encoding,
+        reference_conversation,
+        omit_sections,
+    } = raw;
+    let violations = &mut Violations::default();
+    let workspace = id(&workspace_id, "workspace_id", violations);
+    if let Some(workspace) = &workspace {
+        may_see(workspace)?;
+    }
+    let profile = optional_id(&profile, "profile", violations);
+    let revision = Some(revision).filter(|revision| !revision.is_empty());
+    if revision.as_deref().is_some_and(|revision| digest(revision).is_none()) {
+        violations.add("revision", "must be 64 lower-case hex digits, as an earlier response gave them");
+    }
+    let held = held(&if_none_match, limits, violations);
+    let format = choice(render_format, || "render_format".into(), violations);
+    let encoding = encoding(&token_encoding, violations);
+    let turn = turn(raw_turn.unwrap_or_default(), limits, now);
+    let mut faults = std::mem::take(violations).into_result(()).err().unwrap_or_default();
+    let turn = turn.map_err(|more| faults.extend(more)).ok();
+    let (Some(workspace), Some(turn), true) = (workspace, turn, faults.is_empty()) else {
+        return Err(faults.into());
+    };
+    let format = format.unwrap_or_default();
+    let shape = Shape { held, reference_conversation, omit_sections };
+    Ok(AssembleRequest { workspace, turn, profile, revision, strict, encoding, format, shape })
+}
+
+fn held(raw: &[String], limits: &Limits, violations: &mut Violations) -> Vec<Digest> {
+    if !violations.within("if_none_match", raw.len(), limits.max_digests) {
+        return Vec::new();
+    }
+    let mut held: Vec<_> = (raw.iter().enumerate())
+        .filter_map(|(index, text)| {
+            let digest = digest(text);
+            if digest.is_none() {
+                violations.add(format!("if_none_match[{index}]"), "must be 64 lower-case hex digits");
+            }
+            digest
+        })
+        .collect();
+    held.sort_unstable();
+    held
+}
+
+fn encoding(name: &str, violations: &mut Violations) -> Option<Encoding> {
+    if name.is_empty() {
+        return None;
+    }
+    let known = || Encoding::ALL.map(Encoding::as_str).join(", ");
+    Encoding::parse(name).map_err(|_| violations.add("token_encoding", format!("must be one of {}", known()))).ok()
+}
+
+/// The digest of 64 lower-case hex digits.
+fn digest(text: &str) -> Option<Digest> {
+    hex::bytes(text).map(Digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_lower_case_hex() {
+        let whole = Digest([0xa7; 32]);
+        assert_eq!(digest(&whole.to_hex()), Some(whole));
+        for bad in ["", "a7", &whole.to_hex().to_uppercase(), &whole.to_hex().replace('a', "g")] {
+            assert_eq!(digest(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_fault_of_the_request_and_of_its_turn_is_reported_at_once() {
+        let raw = proto::AssemblePromptRequest {
+            workspace_id: "../x".into(),
+            profile: "-".into(),
+            revision: "abc".into(),
+            if_none_match: vec!["x".into()],
+            render_format: 77,
+            token_encoding: "p50k".into(),
+            turn: Some(proto::Turn { time_zone: "Mars".into(), ..Default::default() }),
+            ..Default::default()
+        };
+        let allowed = |_: &Id| Ok::<_, Vec<Violation>>(());
+        let found = assemble_request(raw, &Limits::default(), Timestamp::UNIX_EPOCH, allowed).unwrap_err();
+        let fields: Vec<_> = found.iter().map(|v| v.field.as_str()).collect();
+        assert_eq!(
+            fields,
+            [
+                "workspace_id",
+                "profile",
+                "revision",
+                "if_none_match[0]",
+                "render_format",
+                "token_encoding",
+                "turn.time_zone"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_workspace_out_of_reach_is_refused_before_any_other_fault() {
+        let raw =
+            proto::AssemblePromptRequest { workspace_id: "a".into(), revision: "abc".into(), ..Default::default() };
+        let denied = |id: &Id| Err(vec![Violation { field: id.to_string(), message: "denied".into() }]);
+        let found = assemble_request(raw, &Limits::default(), Timestamp::UNIX_EPOCH, denied).unwrap_err();
+        assert_eq!((found.len(), &*found[0].message), (1, "denied"));
+    }
+}

@@ -1,0 +1,43 @@
+//! Profiles as `ListProfiles` and `GetProfile` show them.
+
+use crate::proto;
+use promptd_core::profile::{Input, Profile};
+
+/// With its inputs, sections and source.
+#[must_use]
+pub fn profile(profile: &Profile) -> proto::Profile {
+    let sections = profile.sections().map(|(message, section)| proto::ProfileSection {
+        id: section.id.clone(),
+        message: message.name.clone(),
+        gate: section.gate.clone(),
+        stability: proto::Stability::from(section.stability).into(),
+    });
+    proto::Profile {
+        inputs: profile.inputs.iter().map(input).collect(),
+        sections: sections.collect(),
+        source: profile.source.to_string(),
+        ..profile_summary(profile)
+    }
+}
+
+/// As lists have it: without inputs, sections and source.
+#[must_use]
+pub fn profile_summary(profile: &Profile) -> proto::Profile {
+    proto::Profile {
+        name: profile.name.to_string(),
+        description: profile.description.clone(),
+        built_in: profile.built_in,
+        inputs: Vec::new(),
+        sections: Vec::new(),
+        source: String::new(),
+    }
+}
+
+fn input(input: &Input) -> proto::ProfileInput {
+    proto::ProfileInput {
+        name: input.field.name.clone(),
+        r#type: input.field.ty.describe(),
+        required: input.field.required,
+        description: input.field.description.clone(),
+    }
+}

@@ -1,0 +1,86 @@
+//! Skills as `ListSkills` shows them, and which of them a caller may see.
+
+use crate::proto;
+use promptd_core::{
+    finding::{Finding, Place},
+    globs::SkillFilter,
+    workspace::{Skill, Snapshot, Visibility},
+};
+
+/// Which skills a caller may see. One that the token does not admit does not exist for the caller; one that only the
+/// request's filter excludes is listed as hidden.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SkillAccess<'a> {
+    /// The token's globs; `None`: all skills.
+    pub token: Option<&'a SkillFilter>,
+    /// The request's filter; `None`: all skills.
+    pub request: Option<&'a SkillFilter>,
+}
+
+impl SkillAccess<'_> {
+    /// Whether the skill exists for this caller.
+    #[must_use]
+    pub fn sees(&self, skill: &Skill) -> bool {
+        self.token.is_none_or(|token| token.admits(&skill.name, &skill.folder_name))
+    }
+
+    /// Whether the caller may read the skill.
+    #[must_use]
+    pub fn shows(&self, skill: &Skill) -> bool {
+        self.sees(skill) && self.hidden_reason(skill).is_none()
+    }
+
+    /// Why the skill is hidden from this caller; `None`: it is shown.
+    fn hidden_reason(&self, skill: &Skill) -> Option<String> {
+        match &skill.visibility {
+            Visibility::Hidden(reason) => Some(reason.clone()),
+            Visibility::Shown => {
+                let admitted = self.request.is_none_or(|filter| filter.admits(&skill.name, &skill.folder_name));
+                (!admitted).then(|| "the request's filter hides it".into())
+            }
+        }
+    }
+
+    /// Whether the caller may see a path. Where the token has skill globs, a path below a skills folder must belong to a
+    /// skill that they admit.
+    #[must_use]
+    pub fn sees_path(&self, snapshot: &Snapshot, path: &str) -> bool {
+        let in_skills = path.starts_with("skills/") || path.starts_with("@shared/");
+        let below = |skill: &Skill| path.strip_prefix(&*skill.folder).is_some_and(|rest| rest.starts_with('/'));
+        self.token.is_none() || !in_skills || snapshot.skills.iter().any(|skill| self.sees(skill) && below(skill))
+    }
+
+    /// Whether the caller may see a finding.
+    #[must_use]
+    pub fn sees_finding(&self, snapshot: &Snapshot, finding: &Finding) -> bool {
+        match &finding.place {
+            Place::File { path, .. } => self.sees_path(snapshot, path),
+            Place::Field(_) | Place::Unplaced => true,
+        }
+    }
+}
+
+/// Every skill that the caller may see, in name order, each with its key for paging.
+pub fn skills<'s>(
+    snapshot: &'s Snapshot,
+    access: SkillAccess<'s>,
+) -> impl Iterator<Item = (String, proto::Skill)> + 's {
+    let mut visible: Vec<_> = (snapshot.skills.iter())
+        .filter(|skill| access.sees(skill))
+        .map(|skill| (format!("{}\0{}\0{}", skill.name.to_lowercase(), skill.name, skill.folder), skill))
+        .collect();
+    visible.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    visible.into_iter().map(move |(key, found)| (key, skill(found, access)))
+}
+
+fn skill(skill: &Skill, access: SkillAccess<'_>) -> proto::Skill {
+    let hidden_reason = access.hidden_reason(skill);
+    proto::Skill {
+        name: skill.name.to_string(),
+        description: skill.description.to_string(),
+        location: skill.location.to_string(),
+        shown: hidden_reason.is_none(),
+        hidden_reason: hidden_reason.unwrap_or_default(),
+        sha256: skill.sha256.to_string(),
+    }
+}

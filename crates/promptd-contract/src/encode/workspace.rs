@@ -1,0 +1,74 @@
+//! A workspace as `GetWorkspace`, `ListWorkspaces` and `WatchWorkspace` show it.
+
+use jiff::Timestamp;
+
+use super::{findings::findings, skills::SkillAccess};
+use crate::proto;
+use promptd_core::{
+    finding::Finding,
+    id::Id,
+    text::clamped,
+    workspace::{CONTEXT_FILES, Document, Snapshot},
+};
+
+/// With its context files and findings.
+#[must_use]
+pub fn workspace(id: &Id, snapshot: &Snapshot, loaded_at: Timestamp, access: SkillAccess<'_>) -> proto::Workspace {
+    let visible = snapshot.findings.iter().filter(|finding| access.sees_finding(snapshot, finding));
+    proto::Workspace {
+        context_files: context_files(snapshot),
+        findings: findings(visible),
+        ..workspace_summary(id, snapshot, loaded_at, access)
+    }
+}
+
+/// As lists have it: without context files and findings.
+#[must_use]
+pub fn workspace_summary(
+    id: &Id,
+    snapshot: &Snapshot,
+    loaded_at: Timestamp,
+    access: SkillAccess<'_>,
+) -> proto::Workspace {
+    let visible = || snapshot.skills.iter().filter(|skill| access.sees(skill));
+    let shown = visible().filter(|skill| skill.is_shown()).count();
+    proto::Workspace {
+        id: id.to_string(),
+        revision: snapshot.revision.to_string(),
+        loaded_at: Some(timestamp(loaded_at)),
+        profile: snapshot.manifest.profile.to_string(),
+        agent_id: snapshot.manifest.agent.id.clone(),
+        agent_name: snapshot.manifest.agent.name.clone(),
+        context_files: Vec::new(),
+        skills_shown: clamped(shown),
+        skills_hidden: clamped(visible().count() - shown),
+        findings: Vec::new(),
+    }
+}
+
+/// A workspace without a usable revision: its id, and why it has none.
+#[must_use]
+pub fn unusable_workspace(id: &Id, faults: &[Finding]) -> proto::Workspace {
+    proto::Workspace { id: id.to_string(), findings: findings(faults), ..Default::default() }
+}
+
+/// The context files that are there, in prompt order.
+fn context_files(snapshot: &Snapshot) -> Vec<proto::ContextFile> {
+    let configured = snapshot.manifest.context.files.iter().map(|file| file.path.as_str());
+    let paths = CONTEXT_FILES.into_iter().chain(configured);
+    paths.filter_map(|path| snapshot.documents.get(path)).map(context_file).collect()
+}
+
+fn context_file(document: &Document) -> proto::ContextFile {
+    let size = proto::Size { bytes: document.text.len() as u64, chars: document.chars as u64, tokens: None };
+    proto::ContextFile { path: document.path.to_string(), sha256: document.sha256.to_string(), size: Some(size) }
+}
+
+fn timestamp(at: Timestamp) -> prost_types::Timestamp {
+    const BILLION: i128 = 1_000_000_000;
+    let nanos = at.as_nanosecond();
+    prost_types::Timestamp {
+        seconds: i64::try_from(nanos.div_euclid(BILLION)).unwrap_or_default(),
+        nanos: i32::try_from(nanos.rem_euclid(BILLION)).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,199 @@
+//! The tokens file: who may call, and what they may see.
+//!
+//! ```yaml
+//! tokens:
+//!   - name: harbour-frontend       # for the log; never the token itself
+//!     sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+//!     workspaces: ["harbor", "harbor-*"]   # globs over ids, case-sensitive; absent: all, []: none
+//!     skills: ["*"]                        # globs over skill names; absent: all, []: none
+//!   - name: laptop
+//!     token: keep-this-somewhere-safe      # instead of sha256, where the file itself is secret
+//! ```
+
+use std::{fmt, sync::Arc};
+
+use sha2::{Digest as _, Sha256};
+use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
+
+use promptd_core::{
+    finding::{Code, Finding},
+    globs::{Case, NameGlobs, SkillFilter},
+    id::Id,
+    text::hex,
+    yaml::{self, Fault, Fields, Value},
+};
+
+/// The accepted tokens.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tokens(Vec<Arc<Token>>);
+
+/// A token's hash, and what the token admits.
+#[derive(Clone, PartialEq)]
+pub struct Token {
+    /// The name that logs show.
+    pub name: String,
+    sha256: [u8; 32],
+    workspaces: Option<NameGlobs>,
+    skills: Option<SkillFilter>,
+}
+
+/// The fewest characters of a token in plain text: a shorter one can be guessed.
+const MIN_TOKEN_CHARS: usize = 16;
+
+impl Tokens {
+    /// Parses a tokens file; `path` names it in the findings. The error has every fault of the file, and shows no token.
+    pub fn parse(text: &str, path: &str) -> Result<Self, Vec<Finding>> {
+        let findings =
+            |faults: Vec<Fault>| faults.into_iter().map(|fault| fault.into_finding(path)).collect::<Vec<_>>();
+        let root = yaml::parse(text).map_err(findings)?;
+        let faults = yaml::Faults::default();
+        let mut fields = Fields::root(&root, &faults);
+        let entries = fields.each("tokens");
+        let tokens: Vec<_> = entries.into_iter().filter_map(token).map(Arc::new).collect();
+        let at = fields.at();
+        fields.finish();
+        for (index, token) in tokens.iter().enumerate() {
+            if tokens[..index].iter().any(|other| other.sha256 == token.sha256 || other.name == token.name) {
+                faults.add(Code::DuplicateKey, at, format!("`{}`: duplicate name or token", token.name));
+            }
+        }
+        let faults = faults.into_vec();
+        if faults.is_empty() { Ok(Self(tokens)) } else { Err(findings(faults)) }
+    }
+
+    /// The token that `presented` is, if any. It is compared with every token, each in constant time, so that timing
+    /// reveals nothing.
+    pub(super) fn find(&self, presented: &[u8]) -> Option<&Arc<Token>> {
+        let hash: [u8; 32] = Sha256::digest(presented).into();
+        let (mut index, mut found) = (0_u64, Choice::from(0));
+        for (at, token) in (0_u64..).zip(&self.0) {
+            let equal = token.sha256.ct_eq(&hash);
+            index.conditional_assign(&at, equal);
+            found |= equal;
+        }
+        bool::from(found).then(|| usize::try_from(index).ok().and_then(|index| self.0.get(index))).flatten()
+    }
+
+    /// The token with the same secret.
+    pub(super) fn same(&self, token: &Token) -> Option<&Arc<Token>> {
+        self.0.iter().find(|other| other.sha256 == token.sha256)
+    }
+}
+
+impl Token {
+    /// Whether it admits the workspace.
+    pub(super) fn admits(&self, workspace: &Id) -> bool {
+        self.workspaces.as_ref().is_none_or(|globs| globs.matches(workspace.as_str()))
+    }
+
+    /// The skills that it admits; `None`: all.
+    pub(super) fn skills(&self) -> Option<&SkillFilter> {
+        self.skills.as_ref()
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Token").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+fn token(mut fields: Fields<'_, '_>) -> Option<Token> {
+    let (at, faults) = (fields.at(), fields.faults());
+    let name = fields.text("name");
+    let secret = secret(&mut fields);
+    // A wall must not be wider than it looks: ids differ by case, unlike skill names.
+    let workspaces = NameGlobs::read(&mut fields, "workspaces", Case::Exact);
+    let skills = NameGlobs::read(&mut fields, "skills", Case::Ignored)
+        .map(|allow| SkillFilter { allow: Some(allow), block: NameGlobs::default() });
+    fields.finish();
+    if name.is_none() {
+        faults.add(Code::InvalidValue, at, "a token needs a `name`, for the log");
+    }
+    Some(Token { name: name?.to_owned(), sha256: secret?, workspaces, skills })
+}
+
+/// The hash: given as `sha256`, or computed from `token`.
+fn secret(fields: &mut Fields<'_, '_>) -> Option<[u8; 32]> {
+    let (at, faults) = (fields.at(), fields.faults());
+    // Not `Fields::text`: its faults could show the value.
+    let mut scalar = |key| match fields.node(key).map(|node| (&node.value, node.at)) {
+        Some((Value::Scalar(scalar), at)) => Some((scalar.text.as_str(), at)),
+        Some((_, at)) => {
+            faults.add(Code::WrongType, at, format!("`{key}` must be text"));
+            None
+        }
+        None => None,
+    };
+    match (scalar("token"), scalar("sha256")) {
+        (Some((token, at)), None) => {
+            if token.chars().count() < MIN_TOKEN_CHARS {
+                let message = format!("a token shorter than {MIN_TOKEN_CHARS} characters can be guessed");
+                faults.add(Code::InvalidValue, at, message);
+            }
+            Some(Sha256::digest(token.as_bytes()).into())
+        }
+        (None, Some((digits, at))) => {
+            let hash = hex::bytes(&digits.to_ascii_lowercase());
+            if hash.is_none() {
+                faults.add(Code::InvalidValue, at, "`sha256` must be 64 hex digits: the SHA-256 of the token");
+            }
+            hash
+        }
+        _ => {
+            faults.add(Code::InvalidValue, at, "a token needs either `token` or `sha256`");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "tokens:
+  - name: a
+    token: aaaaaaaaaaaaaaaa
+    workspaces: [\"harbor*\"]
+    skills: [\"git\"]
+  - name: b
+    # of `bbbbbbbbbbbbbbbb`
+    sha256: \"HASH\"
+";
+
+    fn file() -> String {
+        let hash: [u8; 32] = Sha256::digest(b"bbbbbbbbbbbbbbbb").into();
+        FILE.replace("HASH", &promptd_core::digest::Digest(hash).to_hex())
+    }
+
+    #[test]
+    fn tokens_are_found_by_text_and_by_hash() {
+        let tokens = Tokens::parse(&file(), "tokens.yaml").unwrap();
+        let id = |text| Id::parse(text).unwrap();
+        let a = tokens.find(b"aaaaaaaaaaaaaaaa").unwrap();
+        assert_eq!(a.name, "a");
+        assert!(a.admits(&id("harbor-2")) && !a.admits(&id("Harbor")) && !a.admits(&id("other")));
+        assert!(a.skills().unwrap().admits("git", "git") && !a.skills().unwrap().admits("db", "db"));
+        let b = tokens.find(b"bbbbbbbbbbbbbbbb").unwrap();
+        assert!(b.name == "b" && b.admits(&id("other")) && b.skills().is_none());
+        assert!(tokens.find(b"").is_none() && tokens.find(b"aaaaaaaaaaaaaaab").is_none());
+    }
+
+    #[test]
+    fn all_faults_are_reported_and_none_shows_a_token() {
+        let text = "tokens:\n  - name: a\n    token: 1234567\n  - token: [x, secret-secret-1]\n  - name: c\n    sha256: secret\n\
+                    \x20   token: both-both-both-both\n  - name: d\n    sha256: secret-hash\n    workspaces: [\"[\"]\n    skils: []\n";
+        let found = Tokens::parse(text, "tokens.yaml").unwrap_err();
+        let lines: Vec<_> = found.iter().map(|f| format!("{} {}", f.place, f.message)).collect();
+        assert_eq!(found.len(), 8, "{lines:#?}");
+        for secret in ["1234567", "secret", "both-both"] {
+            assert!(!lines.iter().any(|line| line.contains(secret)), "{lines:#?}");
+        }
+    }
+
+    #[test]
+    fn a_token_cannot_have_two_names() {
+        let twice = "tokens:\n  - {name: a, token: aaaaaaaaaaaaaaaa}\n  - {name: b, token: aaaaaaaaaaaaaaaa}\n";
+        assert_eq!(Tokens::parse(twice, "t").unwrap_err().len(), 1);
+    }
+}

@@ -1,0 +1,268 @@
+//! The service around every call: one service instead of a stack of layers, so that a call is boxed once and the order
+//! is plain to read.
+//!
+//! In this order: a request id and a record; the [`Lifecycle`]'s phase; the token; a permit; the deadline; the call
+//! itself, with its panic caught; and a response that carries the request id and, for an error, details.
+
+use std::{
+    convert::Infallible,
+    future::{Future, pending},
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::FutureExt as _;
+use http::{HeaderMap, Request, Response};
+use tokio::time::Instant;
+use tonic::{Code, Status, body::Body};
+
+use super::{
+    auth::{Access, Caller},
+    body::StreamBody,
+    deadline,
+    error::Error,
+    method::{Kind, Method, Service},
+    record::Record,
+    status::{respond, with_details},
+    trace::{REQUEST_ID, RequestId},
+};
+use crate::grpc::{Lifecycle, Limits, Options, Phase, Telemetry, limits::Permit, transport::Requests};
+
+/// A response to come. Every call has one, whatever happens to it.
+pub(crate) type ResponseFuture = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+/// Calls the service of an admitted call; `None`: the server has no such method.
+pub(crate) type Serve = Box<dyn Fn(Option<Service>, Request<Body>) -> ResponseFuture + Send + Sync>;
+
+/// The service.
+#[derive(Clone)]
+pub(crate) struct Calls(Arc<Shared>);
+
+struct Shared {
+    lifecycle: Arc<Lifecycle>,
+    access: Arc<Access>,
+    telemetry: Arc<dyn Telemetry>,
+    limits: Arc<Limits>,
+    serve: Serve,
+    max_message_bytes: usize,
+    retry: Duration,
+}
+
+/// What a call holds from its admission to its end.
+struct Admission {
+    deadline: Option<Instant>,
+    permit: Option<Permit>,
+}
+
+impl Calls {
+    pub(crate) fn new(
+        options: &Options,
+        limits: Arc<Limits>,
+        lifecycle: Arc<Lifecycle>,
+        access: Arc<Access>,
+        telemetry: Arc<dyn Telemetry>,
+        serve: Serve,
+    ) -> Self {
+        let (max_message_bytes, retry) = (options.max_message_bytes, options.retry_delay);
+        Self(Arc::new(Shared { lifecycle, access, telemetry, limits, serve, max_message_bytes, retry }))
+    }
+}
+
+impl tower::Service<Request<Body>> for Calls {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = ResponseFuture;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> ResponseFuture {
+        if let Some(requests) = request.extensions().get::<Requests>() {
+            requests.add();
+        }
+        let method = Method::of(request.uri().path());
+        let id = RequestId::of(request.headers());
+        let shared = Arc::clone(&self.0);
+        let telemetry = Arc::clone(&shared.telemetry);
+        let mut record = Record::start(telemetry, method.name, id.clone(), request.headers());
+        Box::pin(async move {
+            let answered = match shared.admit(method, request.headers(), &mut record) {
+                Ok(admission) => {
+                    let answer = shared.answer(method, request, admission.deadline, &record).await;
+                    answer.map(|response| (response, admission))
+                }
+                Err(error) => Err(error),
+            };
+            let mut response = match answered {
+                Ok((response, admission)) => shared.finish(method, response, admission, record),
+                Err(error) => refuse(error.into(), record),
+            };
+            response.headers_mut().insert(REQUEST_ID, id.into_header());
+            Ok(response)
+        })
+    }
+}
+
+impl Shared {
+    /// Lets a call in, or says why not.
+    fn admit(&self, method: Method, headers: &HeaderMap, record: &mut Record) -> Result<Admission, Error> {
+        record.caller = self.caller(method, headers)?;
+        let permit = self.permit(method)?;
+        let longest = (method.kind == Kind::Unary).then(|| self.limits.max_call_time());
+        let deadline = deadline::of(headers, longest).map(|timeout| record.started + timeout);
+        Ok(Admission { deadline, permit })
+    }
+
+    fn caller(&self, method: Method, headers: &HeaderMap) -> Result<Caller, Error> {
+        let retry = self.retry;
+        match self.lifecycle.phase() {
+            _ if method.is_health() => Ok(Caller::default()),
+            Phase::Starting => Err(Error::Starting { retry }),
+            Phase::Closing => Err(Error::Draining { retry }),
+            Phase::Serving | Phase::Leaving => self.access.caller(headers),
+        }
+    }
+
+    fn permit(&self, method: Method) -> Result<Option<Permit>, Error> {
+        let permits = match method.kind {
+            // A busy server is healthy: if health checks failed, a supervisor would stop it.
+            Kind::Unary if method.is_health() => return Ok(None),
+            Kind::Unary => &self.limits.in_flight,
+            Kind::Stream => &self.limits.streams,
+        };
+        permits.acquire().map(Some).ok_or(Error::Overloaded { retry: self.retry })
+    }
+
+    /// Calls the service, until the deadline.
+    async fn answer(
+        &self,
+        method: Method,
+        mut request: Request<Body>,
+        deadline: Option<Instant>,
+        record: &Record,
+    ) -> Result<Response<Body>, Error> {
+        // Without tokens no caller has a name, and services take an absent one for that.
+        if record.caller.name().is_some() {
+            request.extensions_mut().insert(record.caller.clone());
+        }
+        let call = async { (self.serve)(method.service, request).await };
+        let call = AssertUnwindSafe(call).catch_unwind();
+        let outcome = match deadline {
+            Some(at) => tokio::time::timeout_at(at, call).await.ok(),
+            None => Some(call.await),
+        };
+        match outcome {
+            Some(Ok(Ok(response))) => Ok(response),
+            Some(Err(_panic)) => {
+                record.panicked();
+                Err(Error::Internal)
+            }
+            None => Err(Error::DeadlineExceeded),
+        }
+    }
+
+    /// Gives an error its details, and ends the record: now, or with the stream.
+    fn finish(
+        self: Arc<Self>,
+        method: Method,
+        response: Response<Body>,
+        admission: Admission,
+        record: Record,
+    ) -> Response<Body> {
+        let limit = self.max_message_bytes;
+        if let Some(status) = Status::from_header_map(response.headers()).filter(|status| status.code() != Code::Ok) {
+            return refuse(with_details(status, limit), record);
+        }
+        if method.kind == Kind::Unary {
+            record.finish(Code::Ok);
+            return response;
+        }
+        let end = self.end_of_stream(method, record.caller.clone(), admission.deadline);
+        response.map(|body| Body::new(StreamBody::new(body, limit, Box::pin(end), record, admission.permit)))
+    }
+
+    /// Waits until an open stream must end, and says why.
+    async fn end_of_stream(self: Arc<Self>, method: Method, caller: Caller, deadline: Option<Instant>) -> Error {
+        let revoked = async {
+            // A health check needed no token in the first place.
+            if method.is_health() { pending().await } else { self.access.revoked(&caller, self.retry).await }
+        };
+        let expired = async {
+            match deadline {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.lifecycle.reached(Phase::Closing) => Error::Draining { retry: self.retry },
+            error = revoked => error,
+            () = expired => Error::DeadlineExceeded,
+        }
+    }
+}
+
+fn refuse(status: Status, record: Record) -> Response<Body> {
+    record.finish(status.code());
+    respond(status)
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic_types::StatusExt as _;
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::grpc::NoTelemetry;
+
+    fn calls(serve: Serve) -> Calls {
+        let lifecycle = Arc::new(Lifecycle::new());
+        lifecycle.ready();
+        let options = Options::default();
+        let limits = Arc::new(Limits::new(&options));
+        Calls::new(&options, limits, lifecycle, Arc::new(Access::open()), Arc::new(NoTelemetry), serve)
+    }
+
+    /// The status of a call that never answers, and how long it took.
+    async fn hold(path: &str, timeout: Option<&str>) -> (Status, Duration) {
+        let mut request = Request::builder().uri(path);
+        if let Some(timeout) = timeout {
+            request = request.header("grpc-timeout", timeout);
+        }
+        let began = Instant::now();
+        let silent = calls(Box::new(|_, _| Box::pin(std::future::pending())));
+        let response = silent.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        (Status::from_header_map(response.headers()).unwrap(), began.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_callers_deadline_is_kept_and_reported_as_such() {
+        let path = "/promptd.v1.PromptService/AssemblePrompt";
+        for (timeout, longest) in [(Some("250m"), Duration::from_millis(250)), (None, Duration::from_secs(60))] {
+            let (status, took) = hold(path, timeout).await;
+            assert_eq!(status.code(), Code::DeadlineExceeded);
+            assert_eq!(status.get_details_error_info().unwrap().reason, "DEADLINE_EXCEEDED");
+            assert!(took <= longest && took + Duration::from_millis(5) >= longest, "{took:?}");
+        }
+        let (status, _) = hold("/promptd.v1.WorkspaceService/WatchWorkspace", Some("1S")).await;
+        assert_eq!(status.code(), Code::DeadlineExceeded);
+    }
+
+    #[tokio::test]
+    async fn a_panic_fails_its_own_call_alone() {
+        let at_once: Serve = Box::new(|_, _| panic!("at once"));
+        let later: Serve = Box::new(|_, _| Box::pin(async { panic!("later") }));
+        for serve in [at_once, later] {
+            let request = Request::builder().uri("/promptd.v1.PromptService/AssemblePrompt").body(Body::empty());
+            let response = calls(serve).oneshot(request.unwrap()).await.unwrap();
+            let status = Status::from_header_map(response.headers()).unwrap();
+            assert_eq!(
+                (status.code(), status.get_details_error_info().unwrap().reason),
+                (Code::Internal, "INTERNAL".into())
+            );
+        }
+    }
+}

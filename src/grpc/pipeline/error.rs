@@ -1,0 +1,212 @@
+//! Why a call fails: one type, with one status code, one reason and one message each.
+//!
+//! No text here holds an absolute server path, a file's contents or the name of a workspace that the caller did not
+//! name.
+
+use std::time::Duration;
+
+use tonic::Code;
+
+use promptd_contract::decode::Violation;
+use promptd_core::{finding::Finding, prompt::TurnError};
+
+/// The domain of every `ErrorInfo`.
+pub const DOMAIN: &str = "promptd";
+
+/// Why a call failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Error {
+    /// Fields of the request are wrong.
+    Invalid(Vec<Violation>),
+    /// Not found: its kind (`workspace`, `skill` …) and the name that the caller gave.
+    Missing { kind: &'static str, name: String },
+    /// The pinned revision is no longer held.
+    RevisionExpired,
+    /// `strict`, and something was lost: section and reason.
+    PromptLoss(Vec<(String, String)>),
+    /// The workspace exists but never loaded well.
+    WorkspaceInvalid { id: String, faults: Vec<Finding> },
+    /// A file is too large for an answer.
+    FileTooLarge { path: String, bytes: u64, limit: usize },
+    /// A file of the snapshot cannot be read now, or has changed.
+    FileUnreadable { path: String, why: String },
+    /// The request message is over the limit.
+    MessageTooLarge { limit: usize },
+    /// The request cannot be decoded.
+    Unreadable,
+    /// The request ended before its message was complete: mostly a caller that went away.
+    Incomplete,
+    /// More calls or streams than the server takes.
+    Overloaded { retry: Duration },
+    /// The server is not ready yet.
+    Starting { retry: Duration },
+    /// The server is stopping.
+    Draining { retry: Duration },
+    /// The rights of the caller's token changed while a stream was open.
+    RightsChanged { retry: Duration },
+    /// The request has no token.
+    TokenMissing,
+    /// The token is not known, or no longer.
+    TokenUnknown,
+    /// The token does not admit the workspace, whether it exists or not.
+    Forbidden,
+    /// The operator locked a field that the request sets.
+    Locked(String),
+    /// The deadline passed.
+    DeadlineExceeded,
+    /// An error of a library, without details.
+    Foreign(Code, String),
+    /// The server has no such method or feature.
+    Unimplemented(String),
+    /// A bug of the server.
+    Internal,
+}
+
+/// The most characters of a status message, and of one violation's text.
+const TEXT_CHARS: usize = 300;
+
+impl Error {
+    /// One field is wrong.
+    pub(crate) fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Invalid(vec![Violation { field: field.into(), message: message.into() }])
+    }
+
+    pub(super) fn code(&self) -> Code {
+        match self {
+            Self::Invalid(_) | Self::Unreadable => Code::InvalidArgument,
+            Self::Incomplete => Code::Cancelled,
+            Self::Missing { .. } | Self::RevisionExpired => Code::NotFound,
+            Self::PromptLoss(_)
+            | Self::WorkspaceInvalid { .. }
+            | Self::FileTooLarge { .. }
+            | Self::FileUnreadable { .. } => Code::FailedPrecondition,
+            Self::MessageTooLarge { .. } => Code::ResourceExhausted,
+            Self::Overloaded { .. } | Self::Starting { .. } | Self::Draining { .. } | Self::RightsChanged { .. } => {
+                Code::Unavailable
+            }
+            Self::TokenMissing | Self::TokenUnknown => Code::Unauthenticated,
+            Self::Forbidden | Self::Locked(_) => Code::PermissionDenied,
+            Self::DeadlineExceeded => Code::DeadlineExceeded,
+            Self::Unimplemented(_) => Code::Unimplemented,
+            Self::Internal => Code::Internal,
+            Self::Foreign(code, _) => *code,
+        }
+    }
+
+    /// The `ErrorInfo` reason: stable, for programs.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Invalid(_) => "INVALID_REQUEST".into(),
+            Self::Missing { kind, .. } => format!("{}_NOT_FOUND", kind.to_uppercase().replace(' ', "_")),
+            Self::RevisionExpired => "REVISION_EXPIRED".into(),
+            Self::PromptLoss(_) => "PROMPT_LOSS".into(),
+            Self::WorkspaceInvalid { .. } => "WORKSPACE_INVALID".into(),
+            Self::FileTooLarge { .. } => "FILE_TOO_LARGE".into(),
+            Self::FileUnreadable { .. } => "FILE_UNREADABLE".into(),
+            Self::MessageTooLarge { .. } => "MESSAGE_TOO_LARGE".into(),
+            Self::Unreadable => "REQUEST_UNREADABLE".into(),
+            Self::Incomplete => "REQUEST_INCOMPLETE".into(),
+            Self::Overloaded { .. } => "OVERLOADED".into(),
+            Self::Starting { .. } => "STARTING".into(),
+            Self::Draining { .. } => "DRAINING".into(),
+            Self::RightsChanged { .. } => "TOKEN_RIGHTS_CHANGED".into(),
+            Self::TokenMissing => "TOKEN_MISSING".into(),
+            Self::TokenUnknown => "TOKEN_UNKNOWN".into(),
+            Self::Forbidden => "WORKSPACE_FORBIDDEN".into(),
+            Self::Locked(_) => "FIELD_LOCKED".into(),
+            Self::DeadlineExceeded => "DEADLINE_EXCEEDED".into(),
+            Self::Unimplemented(_) => "UNIMPLEMENTED".into(),
+            Self::Internal => "INTERNAL".into(),
+            Self::Foreign(code, _) => code_name(*code).into(),
+        }
+    }
+
+    pub(super) fn message(&self) -> String {
+        match self {
+            Self::Invalid(violations) => summary("invalid request", violations.iter().map(ToString::to_string)),
+            Self::Missing { kind, name } => format!("there is no {kind} `{}`", shown(name)),
+            Self::RevisionExpired => {
+                "the pinned revision is no longer held; leave `revision` empty for the newest".into()
+            }
+            Self::PromptLoss(lost) => {
+                let each = lost.iter().map(|(section, reason)| format!("{section}: {reason}"));
+                summary("the prompt would lose text", each)
+            }
+            Self::WorkspaceInvalid { id, faults } => {
+                let each = faults.iter().map(|fault| format!("{}: {}", fault.place, fault.message));
+                summary(&format!("workspace `{id}` cannot be used until it is mended"), each)
+            }
+            Self::FileTooLarge { path, bytes, limit } => {
+                format!("`{}` has {bytes} bytes; an answer carries at most {limit}", shown(path))
+            }
+            Self::FileUnreadable { path, why } => format!("`{}` {why}", shown(path)),
+            Self::MessageTooLarge { limit } => {
+                format!("the request message is larger than the server's limit of {limit} bytes")
+            }
+            Self::Unreadable => "the request is no message of this method".into(),
+            Self::Incomplete => "the request ended before its message".into(),
+            Self::Overloaded { .. } => "too many calls at once; try again".into(),
+            Self::Starting { .. } => "the server is starting; try again".into(),
+            Self::Draining { .. } => "the server is stopping; try again elsewhere".into(),
+            Self::RightsChanged { .. } => "the token's rights have changed; open the stream again".into(),
+            Self::TokenMissing => "send `authorization: Bearer <token>`".into(),
+            Self::TokenUnknown => "the token is not known".into(),
+            Self::Forbidden => "the token is not for this workspace".into(),
+            Self::Locked(field) => format!("{field}: the workspace's operator has locked it; leave it out"),
+            Self::DeadlineExceeded => "the deadline has passed".into(),
+            Self::Unimplemented(what) | Self::Foreign(_, what) => shown(what),
+            Self::Internal => "the server failed; its log has more under the call's x-request-id".into(),
+        }
+    }
+}
+
+/// `what: first (and N more)`.
+fn summary(what: &str, mut each: impl ExactSizeIterator<Item = String>) -> String {
+    let more = each.len().saturating_sub(1);
+    let first = each.next().unwrap_or_default();
+    let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
+    format!("{what}: {}{more}", shown(&first))
+}
+
+/// The text on one line, cut where it is too long.
+pub(super) fn shown(text: &str) -> String {
+    promptd_core::text::inline::inline(text, TEXT_CHARS).text.into_owned()
+}
+
+/// The code as gRPC writes it.
+pub(super) fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}
+
+impl From<Vec<Violation>> for Error {
+    fn from(violations: Vec<Violation>) -> Self {
+        Self::Invalid(violations)
+    }
+}
+
+impl From<TurnError> for Error {
+    fn from(error: TurnError) -> Self {
+        match error {
+            TurnError::Invalid { field, message } => Self::invalid(field, message),
+            TurnError::Locked { field } => Self::Locked(field.into()),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The methods that the server has.
+
+/// One of the server's methods, or an unknown one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Method {
+    /// Its name for logs and metrics; `other` where the server has no such method.
+    pub(super) name: &'static str,
+    /// Its service; `None` where the server has no such method.
+    pub(super) service: Option<Service>,
+    pub(super) kind: Kind,
+}
+
+/// The server's services.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Service {
+    Prompts,
+    Workspaces,
+    Profiles,
+    Health,
+    Reflection,
+    /// The same by its older name.
+    ReflectionAlpha,
+}
+
+/// How a method answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One answer.
+    Unary,
+    /// A stream that can stay open for days.
+    Stream,
+}
+
+use Kind::{Stream, Unary};
+
+const METHODS: &[(Service, &str, Kind)] = &[
+    (Service::Prompts, "promptd.v1.PromptService/AssemblePrompt", Unary),
+    (Service::Prompts, "promptd.v1.PromptService/ParseReply", Unary),
+    (Service::Workspaces, "promptd.v1.WorkspaceService/ListWorkspaces", Unary),
+    (Service::Workspaces, "promptd.v1.WorkspaceService/GetWorkspace", Unary),
+    (Service::Workspaces, "promptd.v1.WorkspaceService/WatchWorkspace", Stream),
+    (Service::Workspaces, "promptd.v1.WorkspaceService/ListSkills", Unary),
+    (Service::Workspaces, "promptd.v1.WorkspaceService/ReadSkill", Unary),
+    (Service::Profiles, "promptd.v1.ProfileService/ListProfiles", Unary),
+    (Service::Profiles, "promptd.v1.ProfileService/GetProfile", Unary),
+    (Service::Health, "grpc.health.v1.Health/Check", Unary),
+    (Service::Health, "grpc.health.v1.Health/List", Unary),
+    (Service::Health, "grpc.health.v1.Health/Watch", Stream),
+    (Service::Reflection, "grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Stream),
+    (Service::ReflectionAlpha, "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Stream),
+];
+
+impl Method {
+    /// The method of a request's path.
+    pub(super) fn of(path: &str) -> Self {
+        let known = path.strip_prefix('/').and_then(|name| METHODS.iter().find(|(_, known, _)| *known == name));
+        known.map_or(Self { name: "other", service: None, kind: Unary }, |&(service, name, kind)| Self {
+            name,
+            service: Some(service),
+            kind,
+        })
+    }
+
+    /// Whether anyone may call it at any time: probes need no token and start before the server is ready.
+    pub(super) fn is_health(self) -> bool {
+        self.service == Some(Service::Health)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grpc::services::api;
+
+    #[test]
+    fn every_method_of_the_contract_is_known_with_its_kind() {
+        use prost::Message as _;
+        for encoded in [promptd_contract::proto::DESCRIPTORS, api::health::DESCRIPTORS] {
+            let set = prost_types::FileDescriptorSet::decode(encoded).unwrap();
+            for file in &set.file {
+                for service in &file.service {
+                    for method in &service.method {
+                        let path = format!("/{}.{}/{}", file.package(), service.name(), method.name());
+                        let known = Method::of(&path);
+                        assert_eq!(format!("/{}", known.name), path);
+                        assert_eq!(known.kind == Stream, method.server_streaming(), "{path}");
+                        let others = METHODS.iter().filter(|(other, ..)| Some(*other) == known.service);
+                        let prefix = format!("{}.{}/", file.package(), service.name());
+                        assert!(others.clone().all(|(_, name, _)| name.starts_with(&prefix)), "{path}");
+                    }
+                }
+            }
+        }
+        assert_eq!(Method::of("/a.caller/invented").name, "other");
+    }
+}

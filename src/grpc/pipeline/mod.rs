@@ -1,0 +1,22 @@
+//! What happens around every call, whatever it calls: who calls, whether they may, for how long, and how it ended.
+
+pub(super) mod auth;
+mod blocking;
+mod body;
+mod call;
+pub(super) mod deadline;
+mod error;
+mod method;
+mod record;
+mod status;
+mod trace;
+mod web;
+
+pub use error::DOMAIN;
+
+pub(super) use blocking::run_blocking;
+pub(super) use call::{Calls, ResponseFuture};
+pub(super) use error::Error;
+pub(super) use method::Service;
+pub(super) use status::respond;
+pub(super) use web::Web;

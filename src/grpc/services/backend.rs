@@ -1,0 +1,108 @@
+//! The services' data: workspaces, profiles, tokens, a clock.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::grpc::{
+    Telemetry,
+    pipeline::{
+        Error,
+        auth::{Access, Caller},
+    },
+};
+use promptd_contract::{encode, proto};
+use promptd_core::{
+    finding::{Code, Finding, Place},
+    id::Id,
+    profile::{Profile, ProfileSet},
+    workspace::{FileBytes, MANIFEST, ReadError, Skill, Snapshot},
+};
+use promptd_source::store::{Loaded, Pinned, State, Store};
+
+/// The clock of turns that bring none, and of nothing else.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Reads a skill's file as it is on the disk now: the workspace's folder, the skill, and the file's path in the skill's
+/// folder, `SKILL.md` or one of its bundled files. It may block.
+pub type ReadSkillFile = Arc<dyn Fn(&str, &Skill, &str) -> Result<FileBytes, ReadError> + Send + Sync>;
+
+/// Returns the profiles in use.
+pub type Profiles = Arc<dyn Fn() -> Arc<ProfileSet> + Send + Sync>;
+
+/// Everything that the services need.
+#[derive(Clone)]
+pub struct Backend {
+    /// The workspaces.
+    pub store: Arc<Store>,
+    /// The profiles.
+    pub profiles: Profiles,
+    /// Reads skills' files.
+    pub read_skill_file: ReadSkillFile,
+    /// The clock.
+    pub clock: Clock,
+    /// Who may call.
+    pub access: Arc<Access>,
+    /// Receives the server's events.
+    pub telemetry: Arc<dyn Telemetry>,
+}
+
+impl Backend {
+    /// The newest revision of a workspace.
+    pub(super) fn newest(&self, id: &Id) -> Result<Arc<Loaded>, Error> {
+        match self.store.get(id.as_str()).as_deref() {
+            Some(State::Ready(loaded)) => Ok(Arc::clone(loaded)),
+            Some(State::Invalid(faults)) => {
+                Err(Error::WorkspaceInvalid { id: id.to_string(), faults: faults.to_vec() })
+            }
+            Some(State::Gone) | None => Err(missing(id)),
+        }
+    }
+
+    /// The workspace at an earlier revision.
+    pub(super) fn pinned(&self, id: &Id, revision: &str) -> Result<Arc<Loaded>, Error> {
+        match self.store.at(id.as_str(), revision) {
+            Some(Pinned::Held(loaded)) => Ok(loaded),
+            Some(Pinned::Expired) => Err(Error::RevisionExpired),
+            None => Err(missing(id)),
+        }
+    }
+}
+
+/// A workspace as its caller may see it, with context files and findings.
+pub(super) fn workspace_view(id: &Id, state: &State, caller: &Caller) -> proto::Workspace {
+    match state {
+        State::Ready(loaded) => encode::workspace(id, &loaded.snapshot, loaded.at, caller.skill_access(None)),
+        State::Invalid(faults) => encode::unusable_workspace(id, faults),
+        State::Gone => encode::unusable_workspace(id, &[]),
+    }
+}
+
+/// The same as lists have it.
+pub(super) fn workspace_summary(id: &Id, state: &State, caller: &Caller) -> proto::Workspace {
+    match state {
+        State::Ready(loaded) => encode::workspace_summary(id, &loaded.snapshot, loaded.at, caller.skill_access(None)),
+        State::Invalid(_) | State::Gone => encode::unusable_workspace(id, &[]),
+    }
+}
+
+pub(super) fn missing(id: &Id) -> Error {
+    Error::Missing { kind: "workspace", name: id.to_string() }
+}
+
+/// The profile that a request names.
+pub(super) fn named_profile<'s>(profiles: &'s ProfileSet, name: &Id) -> Result<&'s Profile, Error> {
+    profiles.get(name.as_str()).map(AsRef::as_ref).ok_or_else(|| {
+        let known: Vec<_> = profiles.iter().map(|profile| profile.name.as_str()).collect();
+        Error::invalid("profile", format!("there is no profile `{name}`; there are: {}", known.join(", ")))
+    })
+}
+
+/// The workspace's own profile. Where it no longer exists, the operator must fix the workspace.
+pub(super) fn own_profile(snapshot: &Snapshot) -> Result<&Profile, Error> {
+    let name = &snapshot.manifest.profile;
+    snapshot.profiles.get(name.as_str()).map(AsRef::as_ref).ok_or_else(|| {
+        let fault = Finding::new(Code::InvalidValue, Place::file(MANIFEST), format!("there is no profile `{name}`"));
+        Error::WorkspaceInvalid { id: snapshot.id.to_string(), faults: vec![fault] }
+    })
+}

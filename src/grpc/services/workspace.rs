@@ -1,0 +1,146 @@
+//! `WorkspaceService`: shows workspaces and skills, and reports their changes.
+
+use std::sync::Arc;
+
+use futures_util::stream::BoxStream;
+use sha2::{Digest as _, Sha256};
+use tonic::{Request, Response, Status};
+
+use super::{
+    api::workspace_service_server,
+    backend::{Backend, ReadSkillFile, missing, workspace_summary, workspace_view},
+    page::Page,
+    watch::Watch,
+};
+use crate::grpc::{
+    Limits,
+    pipeline::{Error, auth::Caller, run_blocking},
+};
+use promptd_contract::{
+    decode::{Violations, skill_filter},
+    encode::{self, SkillAccess},
+    proto,
+};
+use promptd_core::{
+    digest::Digest,
+    workspace::{ReadError, SKILL_FILE, Skill, Snapshot},
+};
+use promptd_source::store::State;
+
+/// The most bytes of a skill's file in one answer.
+const MAX_FILE_BYTES: usize = 1 << 20;
+
+pub(super) struct WorkspaceService {
+    pub(super) backend: Backend,
+    pub(super) limits: Arc<Limits>,
+}
+
+#[tonic::async_trait]
+impl workspace_service_server::WorkspaceService for WorkspaceService {
+    async fn list_workspaces(
+        &self,
+        request: Request<proto::ListWorkspacesRequest>,
+    ) -> Result<Response<proto::ListWorkspacesResponse>, Status> {
+        let caller = Caller::of(&request);
+        let page = Page::of(request.get_ref().page_size, &request.get_ref().page_token)?;
+        let all = self.backend.store.list();
+        let visible = all.iter().filter(|(id, state)| caller.sees(id) && !matches!(**state, State::Gone));
+        let (shown, next_page_token) = page.take(visible.map(|(id, state)| (id.to_string(), (id, state))));
+        let workspaces = shown.into_iter().map(|(id, state)| workspace_summary(id, state, &caller)).collect();
+        Ok(Response::new(proto::ListWorkspacesResponse { workspaces, next_page_token }))
+    }
+
+    async fn get_workspace(
+        &self,
+        request: Request<proto::GetWorkspaceRequest>,
+    ) -> Result<Response<proto::GetWorkspaceResponse>, Status> {
+        let caller = Caller::of(&request);
+        let id = caller.workspace(&request.get_ref().workspace_id)?;
+        let loaded = self.backend.newest(&id)?;
+        let workspace = Some(workspace_view(&id, &State::Ready(loaded), &caller));
+        Ok(Response::new(proto::GetWorkspaceResponse { workspace }))
+    }
+
+    type WatchWorkspaceStream = BoxStream<'static, Result<proto::WatchWorkspaceResponse, Status>>;
+
+    async fn watch_workspace(
+        &self,
+        request: Request<proto::WatchWorkspaceRequest>,
+    ) -> Result<Response<Self::WatchWorkspaceStream>, Status> {
+        let caller = Caller::of(&request);
+        let request = request.into_inner();
+        let id = caller.workspace(&request.workspace_id)?;
+        let states = self.backend.store.watch(id.as_str()).ok_or_else(|| missing(&id))?;
+        let known = self.backend.store.at(id.as_str(), &request.known_revision);
+        let watch = Watch::new(id, caller, states, &request.known_revision, known);
+        Ok(Response::new(Box::pin(watch.responses())))
+    }
+
+    async fn list_skills(
+        &self,
+        request: Request<proto::ListSkillsRequest>,
+    ) -> Result<Response<proto::ListSkillsResponse>, Status> {
+        let caller = Caller::of(&request);
+        let request = request.into_inner();
+        let workspace = caller.workspace(&request.workspace_id)?;
+        let mut violations = Violations::default();
+        let page = Page::check(request.page_size, &request.page_token, &mut violations);
+        let filter = skill_filter(request.skill_filter, "skill_filter", &mut violations);
+        violations.into_result(()).map_err(Error::Invalid)?;
+        let loaded = self.backend.newest(&workspace)?;
+        let access = caller.skill_access(filter.as_ref());
+        let (skills, next_page_token) = page.take(encode::skills(&loaded.snapshot, access));
+        Ok(Response::new(proto::ListSkillsResponse { skills, next_page_token }))
+    }
+
+    async fn read_skill(
+        &self,
+        request: Request<proto::ReadSkillRequest>,
+    ) -> Result<Response<proto::ReadSkillResponse>, Status> {
+        let caller = Caller::of(&request);
+        let request = request.into_inner();
+        let workspace = caller.workspace(&request.workspace_id)?;
+        let mut violations = Violations::default();
+        let filter = skill_filter(request.skill_filter, "skill_filter", &mut violations);
+        violations.into_result(()).map_err(Error::Invalid)?;
+        let loaded = self.backend.newest(&workspace)?;
+        let read = Arc::clone(&self.backend.read_skill_file);
+        let reading = run_blocking(&self.limits, move || {
+            let access = caller.skill_access(filter.as_ref());
+            read_skill(&loaded.snapshot, &request.name, &request.file, access, &read)
+        });
+        Ok(Response::new(reading.await??))
+    }
+}
+
+/// A file of a skill that the caller may read; `file` is relative to the skill's folder, empty for SKILL.md. May block.
+fn read_skill(
+    snapshot: &Snapshot,
+    name: &str,
+    file: &str,
+    access: SkillAccess<'_>,
+    read: &ReadSkillFile,
+) -> Result<proto::ReadSkillResponse, Error> {
+    let readable = |skill: &&Skill| *skill.name == *name && access.shows(skill);
+    let missing = |kind, name: &str| Error::Missing { kind, name: name.to_owned() };
+    let skill = snapshot.skills.iter().find(readable).ok_or_else(|| missing("skill", name))?;
+    let file = if file.is_empty() { SKILL_FILE } else { file };
+    if file != SKILL_FILE && !skill.files.iter().any(|bundled| *bundled.path == *file) {
+        return Err(missing("skill file", file));
+    }
+    let path = format!("{}/{file}", skill.folder);
+    let read = match read(&snapshot.root, skill, file) {
+        Ok(read) if read.total > MAX_FILE_BYTES as u64 => {
+            return Err(Error::FileTooLarge { path, bytes: read.total, limit: MAX_FILE_BYTES });
+        }
+        Ok(read) => read,
+        Err(ReadError::Missing) => return Err(missing("skill file", file)),
+        Err(error) => return Err(Error::FileUnreadable { path, why: error.to_string() }),
+    };
+    Ok(proto::ReadSkillResponse {
+        sha256: Digest(Sha256::digest(&read.bytes).into()).to_hex(),
+        content: read.bytes,
+        path,
+        files: skill.files.iter().map(|bundled| bundled.path.to_string()).collect(),
+    })
+}

@@ -1,0 +1,49 @@
+//! The server's events, for metrics.
+
+use std::time::Duration;
+
+use promptd_core::prompt::Prompt;
+
+/// Receives events as they happen; metrics implement it. Every method name and code is one of a fixed set: nothing of a
+/// caller's becomes a label.
+pub trait Telemetry: Send + Sync + 'static {
+    /// A call has started.
+    fn call_started(&self, method: &'static str) {
+        let _ = method;
+    }
+
+    /// A call that had started has finished.
+    fn call_finished(&self, call: FinishedCall) {
+        let _ = call;
+    }
+
+    /// A call panicked and was answered INTERNAL.
+    fn call_panicked(&self, method: &'static str) {
+        let _ = method;
+    }
+
+    /// A connection over the limit was closed.
+    fn connection_refused(&self) {}
+
+    /// A prompt was assembled.
+    fn prompt_assembled(&self, prompt: &Prompt<'_>, took: Duration) {
+        let _ = (prompt, took);
+    }
+}
+
+/// A call that has finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FinishedCall {
+    /// `promptd.v1.PromptService/AssemblePrompt` …; `other` for a method that the server does not have.
+    pub method: &'static str,
+    /// `OK`, `NOT_FOUND` …; `CANCELLED` where the caller went away.
+    pub code: &'static str,
+    /// From its first byte to its last.
+    pub took: Duration,
+}
+
+/// Ignores every event.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoTelemetry;
+
+impl Telemetry for NoTelemetry {}

@@ -1,5 +1,9 @@
 //! SHA-256, as revisions, files, messages and prompts are named by it.
 
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
 use crate::text::hex;
 
 /// A SHA-256.
@@ -21,4 +25,10 @@ impl Digest {
     pub fn to_hex(self) -> String {
         self.hex_digits().as_flattened().iter().copied().map(char::from).collect()
     }
+}
+
+/// The SHA-256 of `bytes`, in hex.
+#[must_use]
+pub fn sha256_hex(bytes: &[u8]) -> Arc<str> {
+    Digest(Sha256::digest(bytes).into()).to_hex().into()
 }

@@ -1,37 +1,190 @@
-//! Given values held to the inputs that a profile declares.
+//! The `inputs` of a profile: name, type, required, default, description.
 
-use serde_json::{Map, Value as Json};
+use super::{
+    extend::Placed,
+    names,
+    raw::Spot,
+    spec::Input,
+    types::{Field, Type},
+};
+use crate::{
+    finding::Code,
+    yaml::{Faults, Fields, Node, Value},
+};
 
-use super::{Field, Input, Mismatch, Profile, types::check_object};
+/// Reads all declarations.
+pub fn inputs(raw: &[(Spot<String>, Node)], faults: &mut Vec<Placed>) -> Vec<Input> {
+    raw.iter().map(|(name, node)| input(name, node, faults)).collect()
+}
 
-/// Whether a workspace's `inputs` fit the profile that it names. The path begins with a dot.
-pub fn check(profile: &Profile, inputs: &Map<String, Json>) -> Result<(), Mismatch> {
-    check_names(profile, inputs)?;
-    for input in &profile.inputs {
-        if let Some(value) = inputs.get(&input.field.name).filter(|v| !v.is_null()) {
-            checked(input, value)?;
+fn input(name: &Spot<String>, node: &Node, faults: &mut Vec<Placed>) -> Input {
+    if names::root(&name.value).is_some() {
+        faults.push(
+            name.fault(Code::InvalidValue, format!("`{}` is already a name that every template has", name.value)),
+        );
+    }
+    if !is_name(&name.value) {
+        let message = format!("`{}` is no name: it must be of a-z, 0-9 and _, and begin with a letter", name.value);
+        faults.push(name.fault(Code::InvalidValue, message));
+    }
+    let found = Faults::default();
+    let path = format!("inputs.{}", name.value);
+    let default_from = match &node.value {
+        Value::Map(_) => {
+            Fields::at_path(node, path.clone(), &Faults::default()).text("default_from").map(ToOwned::to_owned)
+        }
+        _ => None,
+    };
+    let field = field(&name.value, node, &path, &found);
+    faults.extend(found.into_vec().into_iter().map(|fault| Placed::of(fault, &name.file)));
+    Input { field, default_from, is_limit: false }
+}
+
+/// A declaration: a type's name alone, or a mapping with `type`.
+fn field(name: &str, node: &Node, path: &str, faults: &Faults) -> Field {
+    let mut declared =
+        Field { name: name.to_owned(), ty: Type::Any, required: false, default: None, description: String::new() };
+    if let Value::Scalar(scalar) = &node.value {
+        declared.ty = named(&scalar.text, node, faults);
+        return declared;
+    }
+    let mut fields = Fields::at_path(node, path.to_owned(), faults);
+    let ty_node = fields.node("type");
+    let ty = fields.text("type");
+    let words = fields.texts("one_of");
+    declared.ty = match (ty, ty_node) {
+        (Some("string"), Some(_)) if words.is_some() => {
+            let words: Vec<_> = words.into_iter().flatten().map(|(word, _)| word.to_owned()).collect();
+            if words.is_empty() {
+                faults.add(Code::InvalidValue, fields.mark("one_of"), format!("`{path}.one_of` names no word"));
+            }
+            Type::Choice(words)
+        }
+        (Some(_), Some(at)) if words.is_some() => {
+            faults.add(Code::InvalidValue, at.at, format!("`{path}`: only a string can be `one_of` some words"));
+            Type::Any
+        }
+        (Some("list"), _) => Type::List(Box::new(element(fields.node("of"), path, faults))),
+        (Some("object"), Some(at)) => match element(fields.node("of"), path, faults) {
+            Type::Any => {
+                faults.add(Code::InvalidValue, at.at, format!("`{path}` needs its fields under `of`"));
+                Type::Any
+            }
+            ty => ty,
+        },
+        (Some(ty), Some(at)) => named(ty, at, faults),
+        _ => {
+            faults.add(Code::InvalidValue, fields.at(), format!("`{path}` needs a `type`"));
+            Type::Any
+        }
+    };
+    declared.required = fields.bool("required").unwrap_or(false);
+    fields.text("description").unwrap_or_default().clone_into(&mut declared.description);
+    if fields.has("default") {
+        declared.default = Some(default_of(fields.node("default"), &declared.ty, path, faults));
+    }
+    let _ = fields.text("default_from");
+    fields.finish();
+    declared
+}
+
+/// `default: null` says that absent is none, also for text.
+fn default_of(node: Option<&Node>, ty: &Type, path: &str, faults: &Faults) -> serde_json::Value {
+    let Some(node) = node else { return serde_json::Value::Null };
+    ty.check(&node.to_json()).unwrap_or_else(|mismatch| {
+        faults.add(Code::WrongType, node.at, format!("`{path}.default{}` {}", mismatch.path, mismatch.message));
+        ty.nothing()
+    })
+}
+
+/// What stands under `of`: a type's name, a declaration with `type`, or the fields of an object.
+fn element(node: Option<&Node>, path: &str, faults: &Faults) -> Type {
+    let Some(node) = node else { return Type::Any };
+    match &node.value {
+        Value::Scalar(scalar) => named(&scalar.text, node, faults),
+        Value::Map(pairs)
+            if pairs.iter().all(|pair| pair.key != "type" || !matches!(pair.value.value, Value::Scalar(_))) =>
+        {
+            let fields =
+                pairs.iter().map(|pair| field(&pair.key, &pair.value, &format!("{path}.of.{}", pair.key), faults));
+            Type::Object(fields.collect())
+        }
+        _ => field("", node, &format!("{path}.of"), faults).ty,
+    }
+}
+
+fn named(name: &str, node: &Node, faults: &Faults) -> Type {
+    const NAMES: [&str; 7] = ["string", "bool", "int", "number", "time", "any", "list"];
+    match name {
+        "string" => Type::Text,
+        "bool" => Type::Bool,
+        "int" => Type::Int,
+        "number" => Type::Number,
+        "time" => Type::Time,
+        "any" => Type::Any,
+        "list" => Type::List(Box::new(Type::Any)),
+        _ => {
+            let message = format!("`{name}` is no type; known: {}, object", NAMES.join(", "));
+            faults.add(Code::InvalidValue, node.at, message);
+            Type::Any
         }
     }
-    Ok(())
 }
 
-/// A given value, checked against its declaration. The path begins with a dot.
-pub fn checked(input: &Input, value: &Json) -> Result<Json, Mismatch> {
-    let at = |below: &str| format!(".{}{below}", input.field.name);
-    let checked = input.field.ty.check(value).map_err(|e| Mismatch { path: at(&e.path), message: e.message })?;
-    if input.is_limit && checked.as_f64().is_some_and(|number| number < 0.0) {
-        return Err(Mismatch { path: at(""), message: "is a budget, so it must be 0 or more".into() });
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
+/// For tests: the declarations in a YAML text.
+#[cfg(test)]
+fn declared(text: &str) -> Result<Vec<Input>, Vec<String>> {
+    let node = crate::yaml::parse(text).unwrap();
+    let Value::Map(pairs) = &node.value else { panic!("a mapping") };
+    let file: std::sync::Arc<str> = "p.yaml".into();
+    let spot = |pair: &crate::yaml::Pair| Spot {
+        value: pair.key.clone(),
+        at: pair.at,
+        file: std::sync::Arc::clone(&file),
+        literal: false,
+    };
+    let raw: Vec<_> = pairs.iter().map(|pair| (spot(pair), pair.value.clone())).collect();
+    let mut faults = Vec::new();
+    let inputs = inputs(&raw, &mut faults);
+    if faults.is_empty() {
+        Ok(inputs)
+    } else {
+        Err(faults.into_iter().map(|f| format!("{}:{} {}", f.at.line, f.at.column, f.value.1)).collect())
     }
-    Ok(checked)
 }
 
-/// Whether every name is declared.
-pub fn check_names(profile: &Profile, given: &Map<String, Json>) -> Result<(), Mismatch> {
-    let fields: Vec<_> = profile.inputs.iter().map(|input| Field { required: false, ..input.field.clone() }).collect();
-    let unknown = given.keys().find(|key| fields.iter().all(|field| field.name != **key));
-    let Some(unknown) = unknown else { return Ok(()) };
-    let only: Map<String, Json> = [(unknown.clone(), Json::Null)].into_iter().collect();
-    check_object(&fields, &only)
-        .map(|_| ())
-        .map_err(|e| Mismatch { message: format!("{} (profile `{}`)", e.message, profile.name), ..e })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_a_declaration() {
+        let inputs = declared(
+            "soul: { type: string, default_from: SOUL.md }\nhas_tools: bool\nlimit: { type: int, default: 50 }\n\
+             error: { type: string, default: null }\n\
+             list: { type: list, of: { key: string, n: { type: int, default: 1 } } }\n\
+             box: { type: object, of: { on: bool } }\n",
+        )
+        .unwrap();
+        let types: Vec<_> = inputs.iter().map(|input| input.field.ty.describe()).collect();
+        assert_eq!(types, ["string", "bool", "int", "string", "list of {key: string, n: int}", "{on: bool}"]);
+        assert_eq!(inputs[0].default_from.as_deref(), Some("SOUL.md"));
+        assert_eq!(inputs[2].field.absent(), 50);
+        assert_eq!(inputs[3].field.absent(), serde_json::Value::Null);
+    }
+
+    #[test]
+    fn every_fault_of_a_declaration() {
+        let told =
+            declared("user: bool\nBad: bool\na: strin\nb: { typ: bool }\nc: { type: int, default: x }\n").unwrap_err();
+        assert_eq!(told.len(), 6, "{told:#?}");
+        assert!(told[0].starts_with("1:1 `user` is already"), "{told:#?}");
+        assert!(told[2].starts_with("3:4 `strin` is no type"), "{told:#?}");
+        assert!(told[5].starts_with("5:26 `inputs.c.default` must be a whole number"), "{told:#?}");
+    }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::{
     clean::{Cleaned, clean, trim},
-    hash::sha256,
     risk,
     tree::FileBytes,
 };
 use crate::{
+    digest::sha256_hex,
     finding::{Finding, Severity},
     settings::RiskPolicy,
 };
@@ -48,7 +48,7 @@ impl Document {
         let Cleaned { text, first_line, mut findings } = clean(&file.bytes, partial, path);
         let (text, risks) = risk::scan(&text, path, risk::Scope::File { first_line }).settle(text, risks);
         findings.extend(risks);
-        let sha256 = sha256(&file.bytes);
+        let sha256 = sha256_hex(&file.bytes);
         let document = text.map(|text| {
             let text = trim(&text);
             Self {

@@ -7,13 +7,14 @@ use std::{
 
 use super::{
     Document, Manifest, ReadError, Snapshot, Tree,
-    gathered::Gathered,
-    hash::sha256,
+    collector::{Audience, Collector},
+    files::{self, CONTEXT_FILES},
     manifest::{self, MANIFEST},
-    names, revision, skill, unreadable,
-    wanted::{CONTEXT_FILES, wanted},
+    revision, skill,
+    tree::ReadAs,
 };
 use crate::{
+    digest::sha256_hex,
     finding::{Code, Finding, Place, Severity},
     id::Id,
     profile::ProfileSet,
@@ -42,19 +43,19 @@ pub struct Load<'a> {
 
 /// Loads a workspace. The error case has at least one error finding: `workspace.yaml` is invalid and was never good.
 pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
-    let mut gathered = Gathered::default();
-    let (manifest, manifest_sha256) = load_manifest(input, &mut gathered)?;
+    let mut collector = Collector::default();
+    let (manifest, manifest_sha256) = load_manifest(input, &mut collector)?;
     let profiles = profiles(input, &manifest);
-    let wanted = wanted(&manifest, &profiles, input.tree);
-    let (documents, unusable) = load_documents(input, &wanted, &mut gathered);
-    tell_of_missing(input, &manifest, &mut gathered);
-    tell_of_same_content(&manifest, &documents, &mut gathered);
-    for finding in names::near_misses(input.tree, &wanted) {
-        gathered.tell(finding, true);
+    let paths = files::to_read(&manifest, &profiles, input.tree);
+    let (documents, unusable) = load_documents(input, &paths, &mut collector);
+    report_missing(input, &manifest, &mut collector);
+    report_same_content(&manifest, &documents, &mut collector);
+    for finding in files::near_misses(input.tree, &paths) {
+        collector.report(finding, Audience::Callers);
     }
-    let skills = skill::load(input, &manifest, &mut gathered);
-    let inputs = std::mem::take(&mut gathered.inputs);
-    let (findings, standing) = gathered.into_findings();
+    let skills = skill::load(input, &manifest, &mut collector);
+    let inputs = std::mem::take(&mut collector.inputs);
+    let (findings, active) = collector.into_findings();
     let mut snapshot = Snapshot {
         id: input.id.clone(),
         root: input.root.into(),
@@ -66,7 +67,7 @@ pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
         profiles,
         settings: Arc::clone(&input.settings),
         findings,
-        standing,
+        active,
         inputs,
         revision: revision::none(),
     };
@@ -74,7 +75,7 @@ pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
     Ok(snapshot)
 }
 
-/// The profiles, with the last good one of the workspace where that has gone: [`load_manifest`] has told of it.
+/// The profiles, with the last good one of the workspace where that has gone, which [`load_manifest`] reports.
 fn profiles(input: &Load<'_>, manifest: &Manifest) -> Arc<ProfileSet> {
     let name = manifest.profile.as_str();
     let gone = input.profiles.get(name).is_none();
@@ -85,19 +86,19 @@ fn profiles(input: &Load<'_>, manifest: &Manifest) -> Arc<ProfileSet> {
 }
 
 /// The manifest in use and the hash of its bytes, which is empty where there is no file.
-fn load_manifest(input: &Load<'_>, gathered: &mut Gathered) -> Result<(Manifest, Arc<str>), Vec<Finding>> {
+fn load_manifest(input: &Load<'_>, collector: &mut Collector) -> Result<(Manifest, Arc<str>), Vec<Finding>> {
     // One byte more than the limit shows that a file is too large, whatever size the tree gives.
     let faults = match input.tree.read(MANIFEST, MAX_YAML_BYTES + 1) {
         Err(ReadError::Missing) => return Ok((Manifest::defaults(input.id), "".into())),
-        Err(error) => vec![unreadable::finding(MANIFEST, error, unreadable::FILE)],
+        Err(error) => vec![error.into_finding(MANIFEST, ReadAs::File)],
         Ok(file) => {
-            let hash = sha256(&file.bytes);
-            gathered.inputs.insert(MANIFEST.into(), Arc::clone(&hash));
+            let hash = sha256_hex(&file.bytes);
+            collector.inputs.insert(MANIFEST.into(), Arc::clone(&hash));
             match manifest::parse(&file, input.id, &input.profiles, input.settings.risks) {
                 Ok((manifest, risks)) => {
                     for risk in risks {
-                        let stands = risk.severity > Severity::Info;
-                        gathered.tell(risk, stands);
+                        let audience = Audience::callers_if(risk.severity > Severity::Info);
+                        collector.report(risk, audience);
                     }
                     return Ok((manifest, hash));
                 }
@@ -109,7 +110,7 @@ fn load_manifest(input: &Load<'_>, gathered: &mut Gathered) -> Result<(Manifest,
     let Some(previous) = input.previous else { return Err(faults.collect()) };
     for fault in faults {
         let message = format!("{}; the last good {MANIFEST} stays in use", fault.message);
-        gathered.tell(Finding { message, ..fault }, true);
+        collector.report(Finding { message, ..fault }, Audience::Callers);
     }
     Ok((previous.manifest.clone(), Arc::clone(&previous.manifest_sha256)))
 }
@@ -117,29 +118,29 @@ fn load_manifest(input: &Load<'_>, gathered: &mut Gathered) -> Result<(Manifest,
 type Documents = BTreeMap<Arc<str>, Document>;
 type Unusable = BTreeMap<Arc<str>, Finding>;
 
-fn load_documents(input: &Load<'_>, wanted: &BTreeSet<String>, gathered: &mut Gathered) -> (Documents, Unusable) {
+fn load_documents(input: &Load<'_>, paths: &BTreeSet<String>, collector: &mut Collector) -> (Documents, Unusable) {
     let (mut documents, mut unusable) = (Documents::new(), Unusable::new());
-    for path in wanted {
+    for path in paths {
         let name: Arc<str> = path.as_str().into();
         match input.tree.read(path, input.settings.max_file_bytes) {
             Err(ReadError::Missing) => {}
             Err(error) => {
-                let mut finding = unreadable::finding(path, error, unreadable::FILE);
+                let mut finding = error.into_finding(path, ReadAs::File);
                 let good = input.previous.and_then(|previous| previous.documents.get(path.as_str()));
-                match good.filter(|_| unreadable::keeps_last_good(error)) {
+                match good.filter(|_| error.keeps_last_good()) {
                     Some(good) => {
                         finding.message.push_str("; its last good version stays in use");
                         documents.insert(name, good.clone());
                     }
                     None => drop(unusable.insert(name, finding.clone())),
                 }
-                gathered.tell(finding, true);
+                collector.report(finding, Audience::Callers);
             }
             Ok(file) => {
                 let read = Document::read(path, &file, input.settings.risks);
-                gathered.inputs.insert(Arc::clone(&name), read.sha256);
+                collector.inputs.insert(Arc::clone(&name), read.sha256);
                 for finding in &read.findings {
-                    gathered.tell(finding.clone(), finding.is_error());
+                    collector.report(finding.clone(), Audience::callers_if(finding.is_error()));
                 }
                 match (read.document, read.findings.into_iter().find(Finding::is_error)) {
                     (Some(document), _) => drop(documents.insert(name, document)),
@@ -152,25 +153,26 @@ fn load_documents(input: &Load<'_>, wanted: &BTreeSet<String>, gathered: &mut Ga
     (documents, unusable)
 }
 
-/// Tells of files that `context.files` names and that are not there.
-fn tell_of_missing(input: &Load<'_>, manifest: &Manifest, gathered: &mut Gathered) {
+/// Reports files that `context.files` names and that are not there.
+fn report_missing(input: &Load<'_>, manifest: &Manifest, collector: &mut Collector) {
     for file in &manifest.context.files {
         if input.tree.read(&file.path, 0) == Err(ReadError::Missing) {
             let message = format!("`context.files` names {}, which is not there", file.path);
-            gathered.tell(Finding::new(Code::ContextFileMissing, Place::file(MANIFEST), message), true);
+            let finding = Finding::new(Code::ContextFileMissing, Place::file(MANIFEST), message);
+            collector.report(finding, Audience::Callers);
         }
     }
 }
 
-/// Tells of context files with the same text: both are shown, since their roles differ, and both are counted.
-fn tell_of_same_content(manifest: &Manifest, documents: &Documents, gathered: &mut Gathered) {
+/// Reports context files with the same text: both are shown, since their roles differ, and both are counted.
+fn report_same_content(manifest: &Manifest, documents: &Documents, collector: &mut Collector) {
     let extra = manifest.context.files.iter().map(|file| file.path.as_str());
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     for path in CONTEXT_FILES.into_iter().chain(extra) {
         let Some(document) = documents.get(path).filter(|document| !document.text.is_empty()) else { continue };
         if let Some(first) = seen.get(&*document.sha256) {
             let message = format!("the same content as {first}; both are shown");
-            gathered.tell(Finding::new(Code::SameContent, Place::file(path), message), false);
+            collector.report(Finding::new(Code::SameContent, Place::file(path), message), Audience::Operators);
         } else {
             seen.insert(&document.sha256, path);
         }
@@ -204,8 +206,8 @@ mod tests {
         let broken = good.file("workspace.yaml", "skills: {blocklists: [secret]}\nprofle: x\n");
         let second = reload(&broken, &first).unwrap();
         assert_eq!(second.manifest, first.manifest);
-        assert_eq!(codes(&second.standing), ["UNKNOWN_KEY", "UNKNOWN_KEY"]);
-        assert!(second.standing.iter().all(|f| f.message.ends_with("the last good workspace.yaml stays in use")));
+        assert_eq!(codes(&second.active), ["UNKNOWN_KEY", "UNKNOWN_KEY"]);
+        assert!(second.active.iter().all(|f| f.message.ends_with("the last good workspace.yaml stays in use")));
         assert_ne!(second.revision, first.revision);
         let third = reload(&broken, &second).unwrap();
         assert_eq!(third.revision, second.revision);
@@ -222,7 +224,7 @@ mod tests {
         ] {
             let tree = MemoryTree::new().failing("AGENTS.md", error).file("SOUL.md", "calm");
             let snapshot = load_tree(&tree).unwrap();
-            assert_eq!(codes(&snapshot.standing), [code]);
+            assert_eq!(codes(&snapshot.active), [code]);
             assert!(snapshot.unusable.contains_key("AGENTS.md") && !snapshot.documents.contains_key("AGENTS.md"));
             assert_eq!(&*snapshot.documents["SOUL.md"].text, "calm");
         }
@@ -234,7 +236,7 @@ mod tests {
         let first = load_tree(&good).unwrap();
         let second = reload(&good.clone().failing("AGENTS.md", ReadError::Denied), &first).unwrap();
         assert_eq!(&*second.documents["AGENTS.md"].text, "rules");
-        assert!(second.standing[0].message.ends_with("its last good version stays in use"));
+        assert!(second.active[0].message.ends_with("its last good version stays in use"));
         let outside = reload(&good.clone().failing("AGENTS.md", ReadError::LinkOutside), &first).unwrap();
         assert!(!outside.documents.contains_key("AGENTS.md"), "a link out is no fault of the moment");
         assert_eq!(reload(&good, &second).unwrap().revision, first.revision);
@@ -244,7 +246,7 @@ mod tests {
     fn a_file_that_is_gone_is_gone() {
         let good = MemoryTree::new().file("AGENTS.md", "rules").file("SOUL.md", "calm");
         let second = reload(&good.clone().without("SOUL.md"), &load_tree(&good).unwrap()).unwrap();
-        assert!(!second.documents.contains_key("SOUL.md") && second.standing.is_empty());
+        assert!(!second.documents.contains_key("SOUL.md") && second.active.is_empty());
     }
 
     #[test]
@@ -252,7 +254,7 @@ mod tests {
         let tree = MemoryTree::new().file("AGENTS.md", "x").file("SOUL.md", "x").file("IDENTITY.md", "");
         let snapshot = load_tree(&tree).unwrap();
         assert_eq!(codes(&snapshot.findings), ["SAME_CONTENT"]);
-        assert!(snapshot.documents.len() == 3 && snapshot.standing.is_empty());
+        assert!(snapshot.documents.len() == 3 && snapshot.active.is_empty());
     }
 
     #[test]
@@ -262,7 +264,7 @@ mod tests {
             .file("agents.md", "x")
             .file("workspace.yml", "x")
             .file("docs/runbook.md", "x");
-        let told: Vec<_> = load_tree(&tree).unwrap().standing.iter().map(|f| f.place.to_string()).collect();
+        let told: Vec<_> = load_tree(&tree).unwrap().active.iter().map(|f| f.place.to_string()).collect();
         assert_eq!(told, ["agents.md", "docs/runbook.md", "workspace.yaml", "workspace.yml"]);
     }
 }

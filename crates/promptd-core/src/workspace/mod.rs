@@ -5,14 +5,13 @@
 //! is no snapshot, only the findings.
 
 mod clean;
+mod collector;
 mod document;
-mod gathered;
-mod hash;
+mod files;
 mod heartbeat;
 mod load;
 mod manifest;
 mod memory;
-mod names;
 #[cfg(test)]
 mod properties;
 mod revision;
@@ -22,17 +21,16 @@ mod snapshot;
 #[cfg(test)]
 mod testing;
 mod tree;
-mod unreadable;
-mod wanted;
 
 pub use document::Document;
+pub use files::{CONTEXT_FILES, HEARTBEAT_FILE};
 pub use load::{Load, load};
 pub use manifest::{AgentSettings, ContextSettings, ExtraFile, Lock, MANIFEST, Manifest};
 pub use memory::MemoryTree;
+pub use revision::Revision;
 pub use skill::{
-    BundledFile, MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES, SHARED_FOLDER, SKILL_FILE, SKILLS_FOLDER, Skill, Visibility,
+    BundledFile, MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES, MAX_FOLDERS_SEARCHED, MAX_SKILL_BYTES, MAX_SKILL_DEPTH,
+    MAX_SKILLS_FOUND, SHARED_FOLDER, SKILL_FILE, SKILLS_FOLDER, Skill, Visibility,
 };
-pub use skill::{MAX_FOLDERS_SEARCHED, MAX_SKILL_BYTES, MAX_SKILL_DEPTH, MAX_SKILLS_FOUND};
-pub use snapshot::{Revision, Snapshot};
+pub use snapshot::Snapshot;
 pub use tree::{Entry, EntryKind, FileBytes, ReadError, Tree};
-pub use wanted::{CONTEXT_FILES, HEARTBEAT_FILE};

@@ -1,6 +1,29 @@
 //! The name of a snapshot's content.
 
-use super::{Revision, Snapshot, Visibility, hash::FieldHash};
+use std::{fmt, sync::Arc};
+
+use sha2::{Digest as _, Sha256};
+
+use super::{Snapshot, Visibility};
+use crate::digest::Digest;
+
+/// The name of a snapshot's content: 64 lower-case hex digits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Revision(pub Arc<str>);
+
+impl Revision {
+    /// The hex digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 /// Changes whenever assembly gives other bytes for the same inputs, so that no two versions share a revision.
 const FORMAT: &str = "promptd 1";
@@ -33,4 +56,21 @@ pub(super) fn of(snapshot: &Snapshot) -> Revision {
 /// Stands in until the hash is known.
 pub(super) fn none() -> Revision {
     Revision("".into())
+}
+
+/// A hash over fields, each with its length before it, so that no two lists of fields look the same.
+#[derive(Default)]
+struct FieldHash(Sha256);
+
+impl FieldHash {
+    fn field(&mut self, field: impl AsRef<[u8]>) -> &mut Self {
+        let field = field.as_ref();
+        self.0.update((field.len() as u64).to_be_bytes());
+        self.0.update(field);
+        self
+    }
+
+    fn finish(self) -> Arc<str> {
+        Digest(self.0.finalize().into()).to_hex().into()
+    }
 }

@@ -1,8 +1,8 @@
 //! A workspace as it stood at one moment: immutable, and all that assembly reads besides the turn.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Document, Manifest, Skill};
+use super::{Document, Manifest, Revision, Skill};
 use crate::{finding::Finding, id::Id, profile::ProfileSet, settings::Settings};
 
 /// A workspace at one revision.
@@ -33,30 +33,12 @@ pub struct Snapshot {
     /// Those that every response carries until they are mended, most severe first: parts that are stale, unreadable,
     /// refused or not where the settings say. What a document or a shown skill brings along is in its own findings,
     /// and what the workspace's own filters hide is named in neither.
-    pub standing: Vec<Finding>,
+    pub active: Vec<Finding>,
     /// SHA-256 of every input by name (`workspace.yaml`, `AGENTS.md`, `skills/git/SKILL.md`, `@shared/…`), for telling
     /// which paths changed.
     pub inputs: BTreeMap<Arc<str>, Arc<str>>,
     /// The hash of all of the above that assembly can see.
     pub revision: Revision,
-}
-
-/// The name of a snapshot's content: 64 lower-case hex digits.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Revision(pub Arc<str>);
-
-impl Revision {
-    /// The hex digits.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Revision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 impl Snapshot {

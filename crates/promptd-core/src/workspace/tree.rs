@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::finding::{Code, Finding, Place};
+
 /// A folder tree to read from. `source` has the one over real files; tests and fuzzing use one in memory.
 ///
 /// Paths are relative, with `/` between names, no `.`, no `..`, and no leading `/`; the root is the empty path.
@@ -73,5 +75,35 @@ impl fmt::Display for ReadError {
             Self::Denied => f.write_str("may not be read by the service: permission denied"),
             Self::Failed(kind) => write!(f, "could not be read: {kind}"),
         }
+    }
+}
+
+/// What a path was read as, for a finding's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReadAs {
+    File,
+    Folder,
+}
+
+impl ReadError {
+    /// The finding for the file or folder at `path`.
+    pub(super) fn into_finding(self, path: &str, read_as: ReadAs) -> Finding {
+        let code = match self {
+            Self::LinkOutside => Code::LinkOutside,
+            Self::LinkDangling | Self::LinkLoop => Code::LinkBroken,
+            Self::Missing | Self::WrongKind(_) | Self::Denied | Self::Failed(_) => Code::FileUnreadable,
+        };
+        let message = match (self, read_as) {
+            (Self::WrongKind(kind), ReadAs::Folder) => format!("the folder is {kind}, not a folder"),
+            (_, ReadAs::Folder) => format!("the folder {self}"),
+            (_, ReadAs::File) => format!("the file {self}"),
+        };
+        Finding::new(code, Place::file(path), message)
+    }
+
+    /// Whether the last good version stays in use: the file may well be as it was. Where something else has taken its
+    /// place, it is gone.
+    pub(super) fn keeps_last_good(self) -> bool {
+        matches!(self, Self::Denied | Self::Failed(_))
     }
 }

@@ -53,7 +53,7 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
         sections: Vec::with_capacity(32),
         findings: findings.into_iter().map(Cow::Owned).collect(),
     };
-    assembly.findings.extend(snapshot.standing.iter().map(Cow::Borrowed));
+    assembly.findings.extend(snapshot.active.iter().map(Cow::Borrowed));
     for (part, prepared) in profile.parts.iter().zip(&prepared.parts) {
         match part {
             Part::Message(spec) => assembly.message(spec, &scope, prepared),

@@ -9,7 +9,7 @@ use crate::{
     finding::{Code, Finding},
     settings::RiskPolicy,
     text::hidden::{is_hidden, is_line_break},
-    workspace::{clean::clean_text, risk, wanted::CONTEXT_FILES},
+    workspace::{clean::clean_text, files::CONTEXT_FILES, risk},
     yaml::{Fields, nearest},
 };
 

@@ -3,9 +3,8 @@
 //! A risk is reported and the text stays, unless the server's `risks` setting says otherwise. Refusing is for hidden
 //! characters and forged boundaries alone: a file that warns of injection must not vanish for its warning.
 
-mod boundary;
 mod hidden;
-mod phrase;
+mod lines;
 
 pub(super) use hidden::{without_hidden, without_tags};
 
@@ -59,7 +58,7 @@ pub(super) fn scan(text: &str, path: &str, scope: Scope<'_>) -> Scan {
 fn scan_lines(text: &str, hidden: &[Range<usize>], sink: &mut Sink<'_>) {
     let mut offset = 0;
     // Invisible characters could split the words that are looked for.
-    let phrases = hidden::has_invisible(text) || phrase::may_be_in(text);
+    let phrases = hidden::has_invisible(text) || lines::may_have_phrase(text);
     let mut hidden = hidden.iter().peekable();
     for line in text.split_inclusive('\n') {
         let end = offset + line.len();
@@ -69,7 +68,7 @@ fn scan_lines(text: &str, hidden: &[Range<usize>], sink: &mut Sink<'_>) {
         }
         let seen = if line.is_ascii() { line.into() } else { hidden::without_invisible(line) };
         let escaped = matches!(sink.scope, Scope::Escaped { .. });
-        let forged = if escaped { None } else { boundary::heading(&seen).or_else(|| boundary::closing_tag(&seen)) };
+        let forged = if escaped { None } else { lines::heading(&seen).or_else(|| lines::closing_tag(&seen)) };
         if let Some((severity, ours)) = forged {
             let severity = if has_hidden { Severity::Warning } else { severity };
             let with = if has_hidden { ", with hidden characters in it" } else { "" };
@@ -77,7 +76,7 @@ fn scan_lines(text: &str, hidden: &[Range<usize>], sink: &mut Sink<'_>) {
                 format!("the line reads as the prompt's own `{ours}`{with}")
             });
         }
-        if let Some(phrase) = phrases.then(|| phrase::find(&seen)).flatten() {
+        if let Some(phrase) = phrases.then(|| lines::phrase(&seen)).flatten() {
             sink.add(Code::InjectionPhrase, Severity::Info, offset, || {
                 format!("the line addresses the model as its system: {phrase}")
             });

@@ -2,12 +2,11 @@
 
 use super::{BundledFile, SKILL_FILE, find};
 use crate::{
+    digest::sha256_hex,
     finding::{Code, Finding, Place, Severity},
     workspace::{
-        hash::sha256,
-        tree::{EntryKind, Tree},
-        unreadable,
-        wanted::join,
+        files::join,
+        tree::{EntryKind, ReadAs, ReadError, Tree},
     },
 };
 
@@ -47,7 +46,7 @@ impl Bundle<'_> {
     fn look_into(&mut self, below: &str, depth: usize) {
         let mut entries = match self.tree.list(&join(self.folder, below)) {
             Ok(entries) => entries,
-            Err(error) => return self.warn(below, error, unreadable::FOLDER),
+            Err(error) => return self.warn(below, error, ReadAs::Folder),
         };
         entries.retain(|entry| !find::is_skipped(&entry.name) && find::is_printable(&entry.name));
         entries.sort_unstable();
@@ -71,14 +70,14 @@ impl Bundle<'_> {
 
     fn hash(&mut self, path: String) {
         match self.tree.read(&join(self.folder, &path), self.limit) {
-            Ok(file) => self.files.push(BundledFile { sha256: sha256(&file.bytes), path: path.into() }),
-            Err(error) => self.warn(&path, error, unreadable::FILE),
+            Ok(file) => self.files.push(BundledFile { sha256: sha256_hex(&file.bytes), path: path.into() }),
+            Err(error) => self.warn(&path, error, ReadAs::File),
         }
     }
 
     /// The skill works without the file: this is no error.
-    fn warn(&mut self, below: &str, error: crate::workspace::ReadError, what: &str) {
-        let finding = unreadable::finding(&join(self.shown, below), error, what);
+    fn warn(&mut self, below: &str, error: ReadError, read_as: ReadAs) {
+        let finding = error.into_finding(&join(self.shown, below), read_as);
         self.findings.push(Finding { severity: Severity::Warning, ..finding });
     }
 }

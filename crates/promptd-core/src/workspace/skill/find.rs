@@ -7,9 +7,8 @@ use crate::{
     finding::{Code, Finding, Place},
     text::hidden::{is_hidden, is_line_break},
     workspace::{
-        tree::{Entry, EntryKind, ReadError, Tree},
-        unreadable,
-        wanted::join,
+        files::join,
+        tree::{Entry, EntryKind, ReadAs, ReadError, Tree},
     },
 };
 
@@ -62,7 +61,7 @@ pub(in crate::workspace) fn find(root: &Root<'_>) -> Result<Search, ReadError> {
             Ok(entries) => entries,
             Err(error) if folder.is_empty() => return Err(error),
             Err(error) => {
-                search.tell(&folder, unreadable::finding(&root.shown_path(&folder), error, unreadable::FOLDER));
+                search.report(&folder, error.into_finding(&root.shown_path(&folder), ReadAs::Folder));
                 continue;
             }
         };
@@ -97,7 +96,7 @@ impl Root<'_> {
 }
 
 impl Search {
-    /// Whether the folder is a skill; tells of a SKILL.md that is none.
+    /// Whether the folder is a skill; reports a SKILL.md that makes none.
     fn look_at_files(&mut self, root: &Root<'_>, folder: &str, entries: &[Entry]) -> bool {
         let has = |name: &str| entries.iter().any(|entry| entry.name == name);
         if has(SKILL_FILE) {
@@ -106,12 +105,12 @@ impl Search {
             }
             let place = Place::file(join(root.shown, SKILL_FILE));
             let message = "not in a folder of its own, so it is no skill; move it into one";
-            self.tell(folder, Finding::new(Code::SkillNonconforming, place, message));
+            self.report(folder, Finding::new(Code::SkillNonconforming, place, message));
         }
         for entry in entries.iter().filter(|e| e.name != SKILL_FILE && e.name.eq_ignore_ascii_case(SKILL_FILE)) {
             let place = Place::file(join(&root.shown_path(folder), &entry.name));
             let message = format!("not read: the name must be {SKILL_FILE}, in this case");
-            self.tell(folder, Finding::new(Code::FileNameCase, place, message));
+            self.report(folder, Finding::new(Code::FileNameCase, place, message));
         }
         false
     }
@@ -132,19 +131,19 @@ impl Search {
                     "the folder \"{}\" has characters in its name that prompts cannot show; it is not searched",
                     entry.name.escape_default()
                 );
-                self.tell(&path, Finding::new(Code::SkillInvalid, place, message));
+                self.report(&path, Finding::new(Code::SkillInvalid, place, message));
             } else if entry.kind == EntryKind::Folder {
                 subfolders.push(path);
             } else if let Err(error @ (ReadError::LinkOutside | ReadError::LinkDangling | ReadError::LinkLoop)) =
                 root.tree.list(&root.in_tree(&path))
             {
-                self.tell(&path, unreadable::finding(&root.shown_path(&path), error, unreadable::FOLDER));
+                self.report(&path, error.into_finding(&root.shown_path(&path), ReadAs::Folder));
             }
         }
         subfolders
     }
 
-    fn tell(&mut self, folder: &str, finding: Finding) {
+    fn report(&mut self, folder: &str, finding: Finding) {
         let name = folder.rsplit('/').next().unwrap_or_default();
         self.findings.push((name.to_owned(), finding));
     }
@@ -155,7 +154,7 @@ impl Search {
             |(_, finding): &(String, Finding)| finding.code == Code::SkillSearchLimited && finding.message == message;
         if !self.findings.iter().any(said) {
             let place = Place::file(root.shown_path(folder));
-            self.tell(folder, Finding::new(Code::SkillSearchLimited, place, message));
+            self.report(folder, Finding::new(Code::SkillSearchLimited, place, message));
         }
     }
 }

@@ -9,9 +9,13 @@ use super::{
     select,
 };
 use crate::{
+    digest::sha256_hex,
     finding::{Code, Finding, Place, Severity},
     workspace::{
-        Load, Manifest, SKILL_FILE, gathered::Gathered, hash::sha256, tree::ReadError, unreadable, wanted::join,
+        Load, Manifest, SKILL_FILE,
+        collector::{Audience, Collector},
+        files::join,
+        tree::{ReadAs, ReadError},
     },
 };
 
@@ -19,19 +23,19 @@ use crate::{
 pub const MAX_SKILL_BYTES: usize = 64 << 20;
 
 /// Loads them. What cannot be used leaves a finding and costs no other skill.
-pub(in crate::workspace) fn load(input: &Load<'_>, manifest: &Manifest, gathered: &mut Gathered) -> Vec<Skill> {
-    let mut loader = Loader { input, manifest, gathered, skills: Vec::new(), held: 0 };
+pub(in crate::workspace) fn load(input: &Load<'_>, manifest: &Manifest, collector: &mut Collector) -> Vec<Skill> {
+    let mut loader = Loader { input, manifest, collector, skills: Vec::new(), held: 0 };
     let path = format!("{}/{SKILLS_FOLDER}", input.root.trim_end_matches('/'));
     loader.take(&Root { tree: input.tree, folder: SKILLS_FOLDER, shown: SKILLS_FOLDER, path });
     for (path, tree) in input.shared_skills {
         let path = path.trim_end_matches('/').to_owned();
         loader.take(&Root { tree: *tree, folder: "", shown: SHARED_FOLDER, path });
     }
-    let mut skills = select::one_of_each_name(loader.skills, manifest, gathered);
+    let mut skills = select::one_of_each_name(loader.skills, manifest, collector);
     skills.sort_by_cached_key(|skill| (skill.name.to_lowercase(), Arc::clone(&skill.name)));
-    select::tell_of_dead_allowlist(&skills, manifest, gathered);
+    select::report_dead_allowlist(&skills, manifest, collector);
     for finding in skills.iter().flat_map(|skill| &skill.findings) {
-        gathered.tell(finding.clone(), false);
+        collector.report(finding.clone(), Audience::Operators);
     }
     for skill in &mut skills {
         skill.findings.retain(|finding| finding.severity > Severity::Info);
@@ -43,132 +47,135 @@ pub(in crate::workspace) fn load(input: &Load<'_>, manifest: &Manifest, gathered
 struct Loader<'l, 'a> {
     input: &'l Load<'a>,
     manifest: &'l Manifest,
-    gathered: &'l mut Gathered,
+    collector: &'l mut Collector,
     /// In order of precedence.
     skills: Vec<Skill>,
     held: usize,
 }
 
+/// A skill's folder.
+struct Folder<'a> {
+    root: &'a Root<'a>,
+    /// Relative to the root.
+    path: &'a str,
+    /// The folder's own name.
+    name: &'a str,
+    /// The folder as findings and reports call it.
+    shown: String,
+    /// SKILL.md as findings and reports call it.
+    file: String,
+    /// Who reads of what is lost: what a filter hides is named in no prompt.
+    audience: Audience,
+}
+
 impl Loader<'_, '_> {
     fn take(&mut self, root: &Root<'_>) {
+        let everyone = Audience::callers_if(self.manifest.skills_enabled);
         let search = match find::find(root) {
             Ok(search) => search,
             Err(ReadError::Missing) if root.folder.is_empty() => {
                 let message = "a shared skill folder of the server's settings is not there";
                 let finding = Finding::new(Code::SkillFolderMissing, Place::file(root.shown), message);
-                return self.gathered.tell(finding, self.manifest.skills_enabled);
+                return self.collector.report(finding, everyone);
             }
             Err(ReadError::Missing) => return,
-            Err(error) => {
-                let finding = unreadable::finding(root.shown, error, unreadable::FOLDER);
-                return self.gathered.tell(finding, self.manifest.skills_enabled);
-            }
+            Err(error) => return self.collector.report(error.into_finding(root.shown, ReadAs::Folder), everyone),
         };
         for (folder_name, finding) in search.findings {
-            let stands = self.bears_on_prompts(&folder_name);
-            self.gathered.tell(finding, stands);
+            let audience = self.audience(&folder_name);
+            self.collector.report(finding, audience);
         }
         for folder in search.folders {
             self.take_skill(root, &folder);
         }
     }
 
-    /// Whether the folder's skill would be shown, so that its loss is one: what a filter hides is named in no prompt.
-    fn bears_on_prompts(&self, folder_name: &str) -> bool {
-        self.manifest.skills_enabled && self.manifest.skills.admits(folder_name, folder_name)
+    /// Callers read of a folder whose skill would be shown.
+    fn audience(&self, folder_name: &str) -> Audience {
+        Audience::callers_if(self.manifest.skills_enabled && self.manifest.skills.admits(folder_name, folder_name))
     }
 
     fn take_skill(&mut self, root: &Root<'_>, folder: &str) {
         let shown = root.shown_path(folder);
         if self.skills.iter().any(|skill| *skill.folder == *shown) {
             let message = "an earlier shared folder has a skill at the same path; this one is left out";
-            return self.gathered.tell(Finding::new(Code::SkillDuplicate, Place::file(shown), message), false);
+            let finding = Finding::new(Code::SkillDuplicate, Place::file(shown), message);
+            return self.collector.report(finding, Audience::Operators);
         }
-        let path = join(&shown, SKILL_FILE);
-        let folder_name = folder.rsplit('/').next().unwrap_or_default();
-        let stands = self.bears_on_prompts(folder_name);
-        let read = root.tree.read(&join(&root.in_tree(folder), SKILL_FILE), self.input.settings.max_file_bytes);
-        let (bytes, draft) = match read {
-            Ok(file) => {
-                let hash = sha256(&file.bytes);
-                self.gathered.inputs.insert(path.as_str().into(), hash);
-                let partial = (file.bytes.len() as u64) < file.total;
-                match self.draft(&file.bytes, partial, &path, folder_name) {
-                    Ok(draft) => (Arc::from(file.bytes), draft),
-                    Err(findings) => match self.last_good(&shown, &path, folder_name) {
-                        Some(good) => {
-                            self.tell_stale(findings, stands);
-                            good
-                        }
-                        None => return self.tell_lost(findings, stands),
-                    },
-                }
-            }
-            Err(error) => {
-                let finding = unreadable::finding(&path, error, unreadable::FILE);
-                let good =
-                    unreadable::keeps_last_good(error).then(|| self.last_good(&shown, &path, folder_name)).flatten();
-                match good {
-                    Some(good) => {
-                        self.tell_stale(vec![finding], stands);
-                        good
-                    }
-                    None => return self.tell_lost(vec![finding], stands),
-                }
-            }
-        };
-        self.held += bytes.len();
-        if self.held > MAX_SKILL_BYTES {
-            self.held -= bytes.len();
+        let name = folder.rsplit('/').next().unwrap_or_default();
+        let audience = self.audience(name);
+        let folder = Folder { root, path: folder, name, file: join(&shown, SKILL_FILE), shown, audience };
+        let Some((bytes, draft)) = self.read(&folder) else { return };
+        if self.held + bytes.len() > MAX_SKILL_BYTES {
             let message = format!("the skills have more than {MAX_SKILL_BYTES} bytes together; this one is left out");
-            return self.gathered.tell(Finding::new(Code::SkillSearchLimited, Place::file(path), message), stands);
+            let finding = Finding::new(Code::SkillSearchLimited, Place::file(folder.file), message);
+            return self.collector.report(finding, audience);
         }
-        let skill = self.skill(root, folder, bytes, draft);
+        self.held += bytes.len();
+        let skill = self.skill(folder, bytes, draft);
         self.skills.push(skill);
     }
 
-    fn draft(&self, bytes: &[u8], partial: bool, path: &str, folder_name: &str) -> Result<Draft, Vec<Finding>> {
-        draft::read(bytes, partial, path, folder_name, self.input.settings.risks)
+    /// SKILL.md as it is now, or where that cannot be used, its last good version.
+    fn read(&mut self, folder: &Folder<'_>) -> Option<(Arc<[u8]>, Draft)> {
+        let path = join(&folder.root.in_tree(folder.path), SKILL_FILE);
+        let (faults, keeps_last_good) = match folder.root.tree.read(&path, self.input.settings.max_file_bytes) {
+            Ok(file) => {
+                self.collector.inputs.insert(folder.file.as_str().into(), sha256_hex(&file.bytes));
+                let partial = (file.bytes.len() as u64) < file.total;
+                match self.draft(&file.bytes, partial, folder) {
+                    Ok(draft) => return Some((file.bytes.into(), draft)),
+                    Err(faults) => (faults, true),
+                }
+            }
+            Err(error) => (vec![error.into_finding(&folder.file, ReadAs::File)], error.keeps_last_good()),
+        };
+        let good = if keeps_last_good { self.last_good(folder) } else { None };
+        match &good {
+            Some(_) => self.report_stale(faults, folder.audience),
+            None => self.report_lost(faults, folder.audience),
+        }
+        good
     }
 
-    fn last_good(&self, shown: &str, path: &str, folder_name: &str) -> Option<(Arc<[u8]>, Draft)> {
-        let skill = self.input.previous?.skills.iter().find(|skill| *skill.folder == *shown)?;
-        let draft = self.draft(&skill.bytes, false, path, folder_name).ok()?;
+    fn draft(&self, bytes: &[u8], partial: bool, folder: &Folder<'_>) -> Result<Draft, Vec<Finding>> {
+        draft::read(bytes, partial, &folder.file, folder.name, self.input.settings.risks)
+    }
+
+    fn last_good(&self, folder: &Folder<'_>) -> Option<(Arc<[u8]>, Draft)> {
+        let skill = self.input.previous?.skills.iter().find(|skill| *skill.folder == *folder.shown)?;
+        let draft = self.draft(&skill.bytes, false, folder).ok()?;
         Some((Arc::clone(&skill.bytes), draft))
     }
 
-    fn tell_stale(&mut self, findings: Vec<Finding>, stands: bool) {
-        for finding in findings.into_iter().filter(Finding::is_error) {
-            let message = format!("{}; its last good version stays in use", finding.message);
-            self.gathered.tell(Finding { message, ..finding }, stands);
+    fn report_stale(&mut self, faults: Vec<Finding>, audience: Audience) {
+        for fault in faults.into_iter().filter(Finding::is_error) {
+            let message = format!("{}; its last good version stays in use", fault.message);
+            self.collector.report(Finding { message, ..fault }, audience);
         }
     }
 
-    fn tell_lost(&mut self, findings: Vec<Finding>, stands: bool) {
-        for finding in findings {
-            let stands = stands && finding.severity > Severity::Info;
-            let message = if finding.is_error() {
-                format!("{}; the skill is left out", finding.message)
-            } else {
-                finding.message
-            };
-            self.gathered.tell(Finding { message, ..finding }, stands);
+    fn report_lost(&mut self, faults: Vec<Finding>, audience: Audience) {
+        for fault in faults {
+            let audience = if fault.severity > Severity::Info { audience } else { Audience::Operators };
+            let message =
+                if fault.is_error() { format!("{}; the skill is left out", fault.message) } else { fault.message };
+            self.collector.report(Finding { message, ..fault }, audience);
         }
     }
 
-    fn skill(&mut self, root: &Root<'_>, folder: &str, bytes: Arc<[u8]>, draft: Draft) -> Skill {
+    fn skill(&mut self, folder: Folder<'_>, bytes: Arc<[u8]>, draft: Draft) -> Skill {
         let Draft { name, description, body, hidden_by, mut findings } = draft;
-        let shown = root.shown_path(folder);
+        let Folder { root, shown, name: folder_name, .. } = folder;
         let limit = self.input.settings.max_file_bytes;
-        let (files, bundle_findings) = bundle::list(root.tree, &root.in_tree(folder), &shown, limit);
+        let (files, bundle_findings) = bundle::list(root.tree, &root.in_tree(folder.path), &shown, limit);
         findings.extend(bundle_findings);
         for file in &files {
-            self.gathered.inputs.insert(join(&shown, &file.path).into(), Arc::clone(&file.sha256));
+            self.collector.inputs.insert(join(&shown, &file.path).into(), Arc::clone(&file.sha256));
         }
-        let folder_name = folder.rsplit('/').next().unwrap_or_default();
         let exposed = self.input.settings.expose_paths && self.manifest.expose_paths;
         let location = if exposed {
-            format!("{}/{folder}/{SKILL_FILE}", root.path)
+            format!("{}/{}/{SKILL_FILE}", root.path, folder.path)
         } else {
             format!("skill://{}/{}/{SKILL_FILE}", self.input.id, percent_encode(&name))
         };
@@ -179,7 +186,7 @@ impl Loader<'_, '_> {
             location: location.into(),
             folder: shown.into(),
             folder_name: folder_name.into(),
-            sha256: sha256(&bytes),
+            sha256: sha256_hex(&bytes),
             bytes,
             body: body.into(),
             files,

@@ -5,7 +5,12 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{SKILL_FILE, Skill, Visibility};
 use crate::{
     finding::{Code, Finding, Place},
-    workspace::{Manifest, gathered::Gathered, manifest::MANIFEST, wanted::join},
+    workspace::{
+        Manifest,
+        collector::{Audience, Collector},
+        files::join,
+        manifest::MANIFEST,
+    },
 };
 
 /// Whether prompts show a skill, and why not.
@@ -25,7 +30,7 @@ pub(super) fn visibility(name: &str, folder_name: &str, hidden_by: Option<String
 }
 
 /// Of several skills with one name the first stays; the others leave a finding on it.
-pub(super) fn one_of_each_name(skills: Vec<Skill>, manifest: &Manifest, gathered: &mut Gathered) -> Vec<Skill> {
+pub(super) fn one_of_each_name(skills: Vec<Skill>, manifest: &Manifest, collector: &mut Collector) -> Vec<Skill> {
     let mut by_name: BTreeMap<Arc<str>, Skill> = BTreeMap::new();
     for skill in skills {
         match by_name.get_mut(&skill.name) {
@@ -35,7 +40,11 @@ pub(super) fn one_of_each_name(skills: Vec<Skill>, manifest: &Manifest, gathered
                     format!("its name is also that of {}/{SKILL_FILE}, which wins; this one is left out", first.folder);
                 let place = Place::file(join(&skill.folder, SKILL_FILE));
                 let finding = Finding::new(Code::SkillDuplicate, place, message);
-                if manifest.skills_enabled { first.findings.push(finding) } else { gathered.tell(finding, false) }
+                if manifest.skills_enabled {
+                    first.findings.push(finding);
+                } else {
+                    collector.report(finding, Audience::Operators);
+                }
             }
         }
     }
@@ -43,12 +52,12 @@ pub(super) fn one_of_each_name(skills: Vec<Skill>, manifest: &Manifest, gathered
 }
 
 /// An allowlist that matches nothing shows nothing: where it was not meant to, only a warning can say so.
-pub(super) fn tell_of_dead_allowlist(skills: &[Skill], manifest: &Manifest, gathered: &mut Gathered) {
+pub(super) fn report_dead_allowlist(skills: &[Skill], manifest: &Manifest, collector: &mut Collector) {
     let Some(allow) = &manifest.skills.allow else { return };
     let all = || allow.as_slice().iter().any(|glob| glob == "*");
     let dead = !allow.as_slice().is_empty() && !skills.iter().any(|skill| allow.matches(&skill.name));
     if manifest.skills_enabled && dead && !all() {
         let message = "`skills.allowlist` matches no skill that is there, so no skill is shown";
-        gathered.tell(Finding::new(Code::SkillAllowlistEmpty, Place::file(MANIFEST), message), true);
+        collector.report(Finding::new(Code::SkillAllowlistEmpty, Place::file(MANIFEST), message), Audience::Callers);
     }
 }

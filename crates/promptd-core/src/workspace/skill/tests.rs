@@ -33,7 +33,7 @@ fn only(skill_md: impl Into<Vec<u8>>) -> Skill {
 fn left_out(skill_md: impl Into<Vec<u8>>) -> Vec<String> {
     let snapshot = load_tree(&MemoryTree::new().file("skills/demo/SKILL.md", skill_md)).unwrap();
     assert!(snapshot.skills.is_empty());
-    snapshot.standing.iter().map(|f| format!("{} {}", f.place, f.message)).collect()
+    snapshot.active.iter().map(|f| format!("{} {}", f.place, f.message)).collect()
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_skill_is_a_folder_and_its_inner_files_are_its_own() {
         .file("skills/low/skill.md", skill_md("low"));
     let snapshot = load_tree(&tree).unwrap();
     assert_eq!(names(&snapshot), ["d", "design", "real"]);
-    let told: Vec<_> = snapshot.standing.iter().map(|f| format!("{} {}", f.code.as_str(), f.place)).collect();
+    let told: Vec<_> = snapshot.active.iter().map(|f| format!("{} {}", f.code.as_str(), f.place)).collect();
     assert_eq!(
         told,
         [
@@ -68,7 +68,7 @@ fn one_bad_skill_costs_no_other() {
         .failing("skills/fifo", ReadError::WrongKind("a FIFO"));
     let snapshot = load_tree(&tree).unwrap();
     assert_eq!(names(&snapshot), ["a", "e"]);
-    let mut told: Vec<_> = snapshot.standing.iter().map(|f| (f.place.to_string(), f.code.as_str())).collect();
+    let mut told: Vec<_> = snapshot.active.iter().map(|f| (f.place.to_string(), f.code.as_str())).collect();
     told.sort();
     let told: Vec<_> = told.iter().map(|(place, code)| format!("{place} {code}")).collect();
     assert_eq!(
@@ -218,7 +218,7 @@ fn filters_hide_with_a_reason_and_name_nothing_hidden() {
         let hidden = |skill: &Skill| matches!(&skill.visibility, Visibility::Hidden(why) if !why.is_empty());
         assert!(snapshot.skills.iter().all(|skill| skill.is_shown() || hidden(skill)));
         let bad_is_admitted = shown.len() == 4;
-        assert_eq!(snapshot.standing.iter().any(|f| f.place.to_string().contains("lark-bad")), bad_is_admitted);
+        assert_eq!(snapshot.active.iter().any(|f| f.place.to_string().contains("lark-bad")), bad_is_admitted);
         assert!(snapshot.findings.iter().any(|f| f.place.to_string().contains("lark-bad")));
     }
 }
@@ -228,7 +228,7 @@ fn an_allowlist_of_dead_names_is_told() {
     for (allowlist, told) in [("[gone]", true), ("[gone, git]", false), ("[]", false), ("['*']", false)] {
         let tree = workspace(&["git"]).file("workspace.yaml", format!("skills: {{allowlist: {allowlist}}}"));
         let snapshot = load_tree(&tree).unwrap();
-        assert_eq!(codes(&snapshot.standing) == ["SKILL_ALLOWLIST_EMPTY"], told, "{allowlist}");
+        assert_eq!(codes(&snapshot.active) == ["SKILL_ALLOWLIST_EMPTY"], told, "{allowlist}");
     }
 }
 
@@ -264,8 +264,8 @@ fn one_name_is_one_skill() {
 fn a_missing_shared_folder_is_told() {
     let gone = MemoryTree::new().failing("", ReadError::Missing);
     let snapshot = load_with(&MemoryTree::new(), &[("/opt/gone", &gone)], Settings::default(), None).unwrap();
-    assert_eq!(codes(&snapshot.standing), ["SKILL_FOLDER_MISSING"]);
-    assert!(!format!("{:?}", snapshot.standing).contains("/opt"));
+    assert_eq!(codes(&snapshot.active), ["SKILL_FOLDER_MISSING"]);
+    assert!(!format!("{:?}", snapshot.active).contains("/opt"));
 }
 
 #[test]
@@ -286,11 +286,11 @@ fn a_broken_skill_keeps_its_last_good_version() {
     ] {
         let second = reload(&broken, &first).unwrap();
         assert_eq!((names(&second), second.skills[0].sha256.clone()), (vec!["git"], first.skills[0].sha256.clone()));
-        assert!(second.standing.iter().all(|f| f.message.ends_with("its last good version stays in use")));
-        assert!(second.standing[0].is_error() && second.revision != first.revision);
+        assert!(second.active.iter().all(|f| f.message.ends_with("its last good version stays in use")));
+        assert!(second.active[0].is_error() && second.revision != first.revision);
         let blocked = broken.file("workspace.yaml", "skills: {blocklist: [git]}");
         let third = reload(&blocked, &second).unwrap();
-        assert!(names(&third).is_empty() && third.standing.is_empty(), "{:?}", third.standing);
+        assert!(names(&third).is_empty() && third.active.is_empty(), "{:?}", third.active);
     }
     assert!(load_tree(&good.clone().without("skills/git/SKILL.md")).unwrap().skills.is_empty());
 }
@@ -318,7 +318,7 @@ fn unprintable_folder_names_are_not_searched() {
         MemoryTree::new().file("skills/a\nb/SKILL.md", skill_md("x")).file("skills/c\u{202e}/SKILL.md", skill_md("y"));
     let snapshot = load_tree(&tree).unwrap();
     assert!(snapshot.skills.is_empty());
-    assert_eq!(codes(&snapshot.standing), ["SKILL_INVALID", "SKILL_INVALID"]);
+    assert_eq!(codes(&snapshot.active), ["SKILL_INVALID", "SKILL_INVALID"]);
 }
 
 #[test]
@@ -331,5 +331,5 @@ fn hidden_text_in_a_description_is_told_stripped_or_refused() {
     assert_eq!(codes(&told.skills[0].findings), ["HIDDEN_CHARACTERS"]);
     assert_eq!(&*with(RiskPolicy::Strip).skills[0].description, "Formats JSON. \u{1f469}\u{200d}\u{1f469}");
     let refused = with(RiskPolicy::Refuse);
-    assert!(refused.skills.is_empty() && refused.standing.iter().any(crate::finding::Finding::is_error));
+    assert!(refused.skills.is_empty() && refused.active.iter().any(crate::finding::Finding::is_error));
 }

@@ -128,10 +128,10 @@ fn docs(profiles: &ProfileSet, names: &[String], inputs: bool) -> Result<String,
     }
     let groups: Vec<Vec<&Profile>> = match chosen.as_slice() {
         [] => {
-            let families = profiles.iter().map(|one| (one, profile::family(profiles, one)));
-            families.filter(|(one, family)| family[0].name == one.name).map(|(_, family)| family).collect()
+            let trees = profiles.iter().map(|one| (one, profile::extension_tree(profiles, one)));
+            trees.filter(|(one, tree)| tree[0].name == one.name).map(|(_, tree)| tree).collect()
         }
-        [one] => vec![profile::family(profiles, one)],
+        [one] => vec![profile::extension_tree(profiles, one)],
         _ => vec![chosen],
     };
     let title = |group: &[&Profile]| group.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");

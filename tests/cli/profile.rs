@@ -48,7 +48,7 @@ fn files_are_checked_with_line_and_excerpt() {
 }
 
 #[test]
-fn docs_are_tables_by_family() {
+fn docs_are_tables_by_extension_tree() {
     let one = run(&repository(), &["profile", "docs", "kai-local"]);
     assert!(one.out.starts_with("| Message | Section | kai-remote | kai-local | Gating input |\n"), "{}", one.out);
     let row = "| `system` | `your_memories` | when the list is not empty | when the list is not empty, within the budget \

@@ -7,7 +7,7 @@ use crate::turn::Stage;
 
 /// The profiles that extend one another with `profile`, the one that the others extend first.
 #[must_use]
-pub fn family<'s>(profiles: &'s ProfileSet, profile: &'s Profile) -> Vec<&'s Profile> {
+pub fn extension_tree<'s>(profiles: &'s ProfileSet, profile: &'s Profile) -> Vec<&'s Profile> {
     let root = root(profiles, profile);
     let mut all: Vec<&Profile> = profiles.iter().map(|profile| &**profile).collect();
     all.retain(|other| std::ptr::eq(self::root(profiles, other), root));
@@ -148,7 +148,7 @@ fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::profile::{ProfileFile, family, inputs_markdown, load, sections_markdown};
+    use crate::profile::{ProfileFile, extension_tree, inputs_markdown, load, sections_markdown};
 
     fn file(name: &str, text: &str) -> ProfileFile {
         (format!("{name}.yaml"), text.as_bytes().to_vec())
@@ -163,9 +163,9 @@ mod tests {
                    \x20     - { id: new, after: a, stages: [first], template: n }\n";
         let (profiles, findings) = load(&[file("base", base), file("top", top)], None);
         assert!(findings.is_empty(), "{findings:?}");
-        let family = family(&profiles, profiles.get("top").unwrap());
+        let tree = extension_tree(&profiles, profiles.get("top").unwrap());
         assert_eq!(
-            sections_markdown(&family),
+            sections_markdown(&tree),
             "| Message | Section | base | top | Gating input |\n| --- | --- | --- | --- | --- |\n\
              | `system` | `a` | always | always | — |\n\
              | `system` | `new` | never | always, first stage only | — |\n\
@@ -173,7 +173,7 @@ mod tests {
              | `system` | `c` | when the list is not empty | when the list is not empty | `things` |\n"
         );
         assert_eq!(
-            inputs_markdown(family[0]),
+            inputs_markdown(tree[0]),
             "| Input | Type | Where absent | What it is |\n| --- | --- | --- | --- |\n\
              | `on` | bool | `false` |  |\n| `things` | list of string | empty | Things \\| all. |\n"
         );

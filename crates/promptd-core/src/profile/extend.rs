@@ -1,31 +1,10 @@
 //! One profile on top of another: the extending one says only what differs.
 
-use super::raw::{RawMessage, RawProfile, RawSection, Spot};
-use crate::{
-    finding::Code,
-    yaml::{Fault, nearest},
-};
-
-/// A fault, and the file it is in.
-pub type Placed = Spot<(Code, String)>;
-
-impl<T> Spot<T> {
-    /// A fault at this place.
-    pub fn fault(&self, code: Code, message: impl Into<String>) -> Placed {
-        Spot { value: (code, message.into()), at: self.at, file: self.file.clone(), literal: false }
-    }
-}
-
-impl Placed {
-    /// A fault of a file.
-    #[must_use]
-    pub fn of(fault: Fault, file: &std::sync::Arc<str>) -> Self {
-        Spot { value: (fault.code, fault.message), at: fault.at, file: file.clone(), literal: false }
-    }
-}
+use super::raw::{ProfileFault, RawMessage, RawProfile, RawSection};
+use crate::{finding::Code, yaml::nearest};
 
 /// `top` over `base`: messages and sections are matched by name; new ones come last, or after the one they name.
-pub fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<Placed>) -> RawProfile {
+pub fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<ProfileFault>) -> RawProfile {
     let mut inputs = base.inputs;
     for input in top.inputs {
         match inputs.iter_mut().find(|(name, _)| name.value == input.0.value) {
@@ -64,7 +43,7 @@ pub fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<Placed>) -> Ra
     }
 }
 
-fn extend_message(top: RawMessage, base: RawMessage, faults: &mut Vec<Placed>) -> RawMessage {
+fn extend_message(top: RawMessage, base: RawMessage, faults: &mut Vec<ProfileFault>) -> RawMessage {
     let mut sections = base.sections;
     for section in top.sections {
         extend_section(&mut sections, section, faults);
@@ -80,7 +59,7 @@ fn extend_message(top: RawMessage, base: RawMessage, faults: &mut Vec<Placed>) -
     }
 }
 
-fn extend_section(sections: &mut Vec<RawSection>, section: RawSection, faults: &mut Vec<Placed>) {
+fn extend_section(sections: &mut Vec<RawSection>, section: RawSection, faults: &mut Vec<ProfileFault>) {
     let position = |id: &str, all: &[RawSection]| all.iter().position(|old| old.id.value == id);
     match (position(&section.id.value, sections), section.remove) {
         (Some(index), true) => drop(sections.remove(index)),

@@ -1,11 +1,12 @@
-//! The `inputs` of a profile: name, type, required, default, description.
+//! The `inputs` of a profile: how they are declared, and whether given values fit.
+
+use serde_json::{Map, Value as Json};
 
 use super::{
-    extend::Placed,
     names,
-    raw::Spot,
-    spec::Input,
-    types::{Field, Type},
+    raw::{ProfileFault, Spanned},
+    spec::{Input, Profile},
+    types::{Field, Mismatch, Type, check_object},
 };
 use crate::{
     finding::Code,
@@ -13,11 +14,11 @@ use crate::{
 };
 
 /// Reads all declarations.
-pub fn inputs(raw: &[(Spot<String>, Node)], faults: &mut Vec<Placed>) -> Vec<Input> {
+pub fn declared(raw: &[(Spanned<String>, Node)], faults: &mut Vec<ProfileFault>) -> Vec<Input> {
     raw.iter().map(|(name, node)| input(name, node, faults)).collect()
 }
 
-fn input(name: &Spot<String>, node: &Node, faults: &mut Vec<Placed>) -> Input {
+fn input(name: &Spanned<String>, node: &Node, faults: &mut Vec<ProfileFault>) -> Input {
     if names::root(&name.value).is_some() {
         faults.push(
             name.fault(Code::InvalidValue, format!("`{}` is already a name that every template has", name.value)),
@@ -36,7 +37,7 @@ fn input(name: &Spot<String>, node: &Node, faults: &mut Vec<Placed>) -> Input {
         _ => None,
     };
     let field = field(&name.value, node, &path, &found);
-    faults.extend(found.into_vec().into_iter().map(|fault| Placed::of(fault, &name.file)));
+    faults.extend(found.into_vec().into_iter().map(|fault| ProfileFault::of(fault, &name.file)));
     Input { field, default_from, is_limit: false }
 }
 
@@ -136,21 +137,53 @@ fn is_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
+/// Whether a workspace's `inputs` fit the profile that it names. The path begins with a dot.
+pub fn check(profile: &Profile, inputs: &Map<String, Json>) -> Result<(), Mismatch> {
+    check_names(profile, inputs)?;
+    for input in &profile.inputs {
+        if let Some(value) = inputs.get(&input.field.name).filter(|v| !v.is_null()) {
+            checked(input, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// A given value, checked against its declaration. The path begins with a dot.
+pub fn checked(input: &Input, value: &Json) -> Result<Json, Mismatch> {
+    let at = |below: &str| format!(".{}{below}", input.field.name);
+    let checked = input.field.ty.check(value).map_err(|e| Mismatch { path: at(&e.path), message: e.message })?;
+    if input.is_limit && checked.as_f64().is_some_and(|number| number < 0.0) {
+        return Err(Mismatch { path: at(""), message: "is a budget, so it must be 0 or more".into() });
+    }
+    Ok(checked)
+}
+
+/// Whether every name is declared.
+pub fn check_names(profile: &Profile, given: &Map<String, Json>) -> Result<(), Mismatch> {
+    let fields: Vec<_> = profile.inputs.iter().map(|input| Field { required: false, ..input.field.clone() }).collect();
+    let unknown = given.keys().find(|key| fields.iter().all(|field| field.name != **key));
+    let Some(unknown) = unknown else { return Ok(()) };
+    let only: Map<String, Json> = [(unknown.clone(), Json::Null)].into_iter().collect();
+    check_object(&fields, &only)
+        .map(|_| ())
+        .map_err(|e| Mismatch { message: format!("{} (profile `{}`)", e.message, profile.name), ..e })
+}
+
 /// For tests: the declarations in a YAML text.
 #[cfg(test)]
-fn declared(text: &str) -> Result<Vec<Input>, Vec<String>> {
+fn declarations(text: &str) -> Result<Vec<Input>, Vec<String>> {
     let node = crate::yaml::parse(text).unwrap();
     let Value::Map(pairs) = &node.value else { panic!("a mapping") };
     let file: std::sync::Arc<str> = "p.yaml".into();
-    let spot = |pair: &crate::yaml::Pair| Spot {
+    let written = |pair: &crate::yaml::Pair| Spanned {
         value: pair.key.clone(),
         at: pair.at,
         file: std::sync::Arc::clone(&file),
         literal: false,
     };
-    let raw: Vec<_> = pairs.iter().map(|pair| (spot(pair), pair.value.clone())).collect();
+    let raw: Vec<_> = pairs.iter().map(|pair| (written(pair), pair.value.clone())).collect();
     let mut faults = Vec::new();
-    let inputs = inputs(&raw, &mut faults);
+    let inputs = declared(&raw, &mut faults);
     if faults.is_empty() {
         Ok(inputs)
     } else {
@@ -164,7 +197,7 @@ mod tests {
 
     #[test]
     fn every_form_of_a_declaration() {
-        let inputs = declared(
+        let inputs = declarations(
             "soul: { type: string, default_from: SOUL.md }\nhas_tools: bool\nlimit: { type: int, default: 50 }\n\
              error: { type: string, default: null }\n\
              list: { type: list, of: { key: string, n: { type: int, default: 1 } } }\n\
@@ -180,8 +213,8 @@ mod tests {
 
     #[test]
     fn every_fault_of_a_declaration() {
-        let told =
-            declared("user: bool\nBad: bool\na: strin\nb: { typ: bool }\nc: { type: int, default: x }\n").unwrap_err();
+        let told = declarations("user: bool\nBad: bool\na: strin\nb: { typ: bool }\nc: { type: int, default: x }\n")
+            .unwrap_err();
         assert_eq!(told.len(), 6, "{told:#?}");
         assert!(told[0].starts_with("1:1 `user` is already"), "{told:#?}");
         assert!(told[2].starts_with("3:4 `strin` is no type"), "{told:#?}");

@@ -1,9 +1,168 @@
-//! The profiles that the service ships, embedded as they stand in `config/profiles/`.
+//! Loading profiles: the built-in ones, and the operator's over them.
+
+use std::sync::Arc;
+
+use super::{
+    Profile, ProfileSet, compile,
+    extend::extend,
+    raw::{ProfileFault, RawProfile, Spanned},
+};
+use crate::{
+    finding::{Code, Finding, Place},
+    id::Id,
+    yaml::{self, Faults, Fields, Mark, nearest},
+};
+
+/// A profile's file: its name without folder, such as `harbour.yaml`, and its bytes.
+pub type ProfileFile = (String, Vec<u8>);
+
+/// How many profiles may extend one another in a row.
+const MAX_EXTENDS: usize = 8;
+
+/// Loads the built-in profiles and the operator's, which extend or override them by name. An invalid file keeps its
+/// version from `previous`; each finding's place is `profiles/{file name}`.
+#[must_use]
+pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet, Vec<Finding>) {
+    let shipped: Vec<_> = BUILT_IN.iter().map(|(file, text)| Source::read(file, text.as_bytes())).collect();
+    let mut own: Vec<Source> = files
+        .iter()
+        .filter(|(name, bytes)| !shipped.iter().any(|s| *s.file == **name && s.text.as_bytes() == bytes))
+        .map(|(name, bytes)| Source::read(name, bytes))
+        .collect();
+    own.sort_by(|a, b| a.file.cmp(&b.file));
+
+    let mut findings = Vec::new();
+    let mut profiles: Vec<Arc<Profile>> = Vec::new();
+    for (index, source) in own.iter().enumerate() {
+        let twin = own[..index].iter().find(|other| other.name() == source.name());
+        let (profile, mut faults) = source.build(&own, &shipped, false);
+        if let Some(twin) = twin {
+            let message = format!("`{}` also defines the profile `{}`", twin.file, source.name());
+            faults.push(source.start().fault(Code::ProfileInvalid, message));
+        }
+        match profile.filter(|_| faults.is_empty()) {
+            Some(profile) => profiles.push(Arc::new(profile)),
+            None => profiles.extend(previous.and_then(|set| set.get(source.name())).cloned()),
+        }
+        findings.extend(faults.into_iter().map(finding));
+    }
+    for source in &shipped {
+        if !own.iter().any(|other| other.name() == source.name()) {
+            let (profile, faults) = source.build(&own, &shipped, true);
+            findings.extend(faults.into_iter().map(finding));
+            profiles.extend(profile.map(Arc::new));
+        }
+    }
+    profiles.dedup_by(|a, b| a.name == b.name);
+    (ProfileSet::new(profiles), findings)
+}
+
+impl ProfileSet {
+    /// The built-in profiles alone.
+    #[must_use]
+    pub fn built_in() -> Self {
+        load(&[], None).0
+    }
+}
+
+fn finding(fault: ProfileFault) -> Finding {
+    let (code, message) = fault.value;
+    Finding::new(code, Place::at(format!("profiles/{}", fault.file), fault.at.line, fault.at.column), message)
+}
+
+/// A profile's file, decoded.
+struct Source {
+    file: Arc<str>,
+    text: Arc<str>,
+    raw: Option<RawProfile>,
+    faults: Vec<ProfileFault>,
+}
+
+impl Source {
+    fn read(file: &str, bytes: &[u8]) -> Self {
+        let file: Arc<str> = file.into();
+        let text: Arc<str> = String::from_utf8_lossy(bytes).into();
+        let decoded = if std::str::from_utf8(bytes).is_err() {
+            let at = Mark { line: 1, column: 1 };
+            Err(vec![yaml::Fault { code: Code::YamlSyntax, at, message: "the file is not UTF-8".into() }])
+        } else {
+            yaml::parse(&text)
+        };
+        let (raw, faults) = match decoded {
+            Ok(node) => {
+                let faults = Faults::default();
+                let raw = RawProfile::read(&node, Fields::root(&node, &faults), &file);
+                (Some(raw), faults.into_vec())
+            }
+            Err(faults) => (None, faults),
+        };
+        let faults = faults.into_iter().map(|fault| ProfileFault::of(fault, &file)).collect();
+        Self { file, text, raw, faults }
+    }
+
+    /// The profile's name: its `name`, else the file's name without `.yaml`.
+    fn name(&self) -> &str {
+        let stem = self.file.strip_suffix(".yaml").or_else(|| self.file.strip_suffix(".yml")).unwrap_or(&self.file);
+        self.raw.as_ref().and_then(|raw| raw.name.as_ref()).map_or(stem, |written| &written.value)
+    }
+
+    fn start(&self) -> Spanned<()> {
+        Spanned { value: (), at: Mark { line: 1, column: 1 }, file: Arc::clone(&self.file), literal: false }
+    }
+
+    fn build(&self, own: &[Self], shipped: &[Self], built_in: bool) -> (Option<Profile>, Vec<ProfileFault>) {
+        let mut faults = self.faults.clone();
+        let Some(raw) = self.raw.clone() else { return (None, faults) };
+        let Ok(name) = Id::parse(self.name()) else {
+            faults
+                .push(self.start().fault(Code::ProfileInvalid, format!("the profile's name {}", crate::id::InvalidId)));
+            return (None, faults);
+        };
+        let mut text = self.text.to_string();
+        let merged = resolve(raw, self, own, shipped, 0, &mut text, &mut faults);
+        let profile = compile::compile(merged, name, built_in, text.into(), &mut faults);
+        (Some(profile), faults)
+    }
+}
+
+/// Lays a profile over the one it extends, and that over its own. `text` gathers all sources that went in.
+fn resolve(
+    raw: RawProfile,
+    source: &Source,
+    own: &[Source],
+    shipped: &[Source],
+    depth: usize,
+    text: &mut String,
+    faults: &mut Vec<ProfileFault>,
+) -> RawProfile {
+    let Some(extends) = raw.extends.clone() else { return raw };
+    if depth >= MAX_EXTENDS {
+        faults.push(extends.fault(Code::ProfileInvalid, "profiles extend one another in a circle, or too deeply"));
+        return raw;
+    }
+    // A profile that extends its own name extends the shipped one that it overrides.
+    let candidates = own.iter().filter(|other| other.name() != source.name()).chain(shipped);
+    let known: Vec<&Source> = candidates.filter(|other| !std::ptr::eq(*other, source)).collect();
+    let Some(base) = known.iter().find(|other| other.name() == extends.value) else {
+        let near = nearest(&extends.value, known.iter().map(|other| other.name()));
+        let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        faults.push(extends.fault(Code::ProfileInvalid, format!("there is no profile `{}`{hint}", extends.value)));
+        return raw;
+    };
+    let Some(base_raw) = base.raw.clone().filter(|_| base.faults.is_empty()) else {
+        faults.push(extends.fault(Code::ProfileInvalid, format!("the profile `{}` is itself invalid", extends.value)));
+        return raw;
+    };
+    text.push_str("\n---\n");
+    text.push_str(&base.text);
+    let base_raw = resolve(base_raw, base, own, shipped, depth + 1, text, faults);
+    extend(raw, base_raw, faults)
+}
 
 macro_rules! shipped {
     ($($file:literal),+ $(,)?) => {
-        /// File name and YAML of each.
-        pub const FILES: &[(&str, &str)] = &[$(($file, include_str!(concat!("../../../../config/profiles/", $file)))),+];
+        /// File name and YAML of each profile that the service ships, as in `config/profiles/`.
+        const BUILT_IN: &[(&str, &str)] = &[$(($file, include_str!(concat!("../../../../config/profiles/", $file)))),+];
     };
 }
 
@@ -26,8 +185,8 @@ mod tests {
     fn every_one_of_them_is_without_a_finding() {
         let (profiles, findings) = profile::load(&[], None);
         assert_eq!(findings, Vec::<Finding>::new());
-        assert_eq!(profiles.iter().len(), super::FILES.len());
-        for (file, _) in super::FILES {
+        assert_eq!(profiles.iter().len(), super::BUILT_IN.len());
+        for (file, _) in super::BUILT_IN {
             let profile = profiles.get(file.trim_end_matches(".yaml")).unwrap();
             assert!(profile.built_in && !profile.description.is_empty(), "{file}");
         }

@@ -4,16 +4,15 @@
 //! budget and a stability. [`raw`] decodes it with every value's place, [`extend`] lays it over the one it extends,
 //! [`compile`] checks it, and [`spec::Profile`] is what assembly runs on. `docs/profiles.md` is the manual.
 
-mod builtin;
 #[cfg(test)]
 mod check_tests;
 mod compile;
-mod declare;
 mod docs;
 mod extend;
-mod file;
+mod file_pattern;
 mod filters;
 mod inputs;
+mod load;
 mod names;
 mod raw;
 mod set;
@@ -21,11 +20,12 @@ mod spec;
 mod template;
 mod types;
 
-pub use docs::{family, inputs_markdown, sections_markdown};
-pub use file::FilePattern;
+pub use docs::{extension_tree, inputs_markdown, sections_markdown};
+pub use file_pattern::FilePattern;
 pub use inputs::check as check_inputs;
 pub(crate) use inputs::{check_names, checked};
-pub use set::{ProfileFile, ProfileSet, load};
+pub use load::{ProfileFile, load};
+pub use set::ProfileSet;
 pub use spec::{
     Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, OnOverflow, Part, Profile, SectionSpec,
     Share, Stability, SummaryTree, TrimSpec, Unit,

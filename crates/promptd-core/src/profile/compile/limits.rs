@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        raw::{RawBudget, Spot},
+        raw::{RawBudget, Spanned},
         spec::{Amount, Body, Budget, Each, OnOverflow, Part, Share, Unit},
         types::Type,
     },
@@ -22,8 +22,8 @@ impl Compiler<'_> {
             ("entries", Unit::Entries),
         ];
         let ends = [("close", OnOverflow::Close), ("next_section", OnOverflow::NextSection)];
-        let on_overflow = raw.on_overflow.as_ref().and_then(|spot| self.one_of(spot, "way to overflow", &ends));
-        let unit = raw.unit.as_ref().map_or(Some(Unit::Chars), |spot| self.one_of(spot, "unit", &known))?;
+        let on_overflow = raw.on_overflow.as_ref().and_then(|written| self.one_of(written, "way to overflow", &ends));
+        let unit = raw.unit.as_ref().map_or(Some(Unit::Chars), |written| self.one_of(written, "unit", &known))?;
         let Some(limit) = &raw.limit else {
             self.fault(&raw.name, format!("the budget `{}` needs a `limit`", raw.name.value));
             return None;
@@ -35,34 +35,34 @@ impl Compiler<'_> {
         Some(Budget { name: raw.name.value.clone(), limit, unit, on_overflow: on_overflow.unwrap_or_default() })
     }
 
-    pub(super) fn amount(&mut self, spot: &Spot<String>) -> Option<Amount> {
-        match spot.value.parse() {
+    pub(super) fn amount(&mut self, written: &Spanned<String>) -> Option<Amount> {
+        match written.value.parse() {
             Ok(number) => Some(Amount::Fixed(number)),
-            Err(_) => self.number_input(spot, "a whole number").map(Amount::Input),
+            Err(_) => self.number_input(written, "a whole number").map(Amount::Input),
         }
     }
 
-    pub(super) fn share(&mut self, spot: &Spot<String>) -> Option<Share> {
-        match spot.value.parse::<f64>() {
+    pub(super) fn share(&mut self, written: &Spanned<String>) -> Option<Share> {
+        match written.value.parse::<f64>() {
             Ok(share) if (0.0..=1.0).contains(&share) => Some(Share::Fixed(share)),
             Ok(_) => {
-                self.fault(spot, format!("`{}` is not between 0 and 1", spot.value));
+                self.fault(written, format!("`{}` is not between 0 and 1", written.value));
                 None
             }
-            Err(_) => self.number_input(spot, "a number").map(Share::Input),
+            Err(_) => self.number_input(written, "a number").map(Share::Input),
         }
     }
 
-    fn number_input(&mut self, spot: &Spot<String>, wanted: &str) -> Option<String> {
-        match self.inputs.iter().find(|input| input.field.name == spot.value) {
-            Some(input) if matches!(input.field.ty, Type::Int | Type::Number) => Some(spot.value.clone()),
+    fn number_input(&mut self, written: &Spanned<String>, wanted: &str) -> Option<String> {
+        match self.inputs.iter().find(|input| input.field.name == written.value) {
+            Some(input) if matches!(input.field.ty, Type::Int | Type::Number) => Some(written.value.clone()),
             Some(input) => {
-                let message = format!("the input `{}` is {}, not a number", spot.value, input.field.ty.describe());
-                self.fault(spot, message);
+                let message = format!("the input `{}` is {}, not a number", written.value, input.field.ty.describe());
+                self.fault(written, message);
                 None
             }
             None => {
-                self.fault(spot, format!("`{}` is neither {wanted} nor an input", spot.value));
+                self.fault(written, format!("`{}` is neither {wanted} nor an input", written.value));
                 None
             }
         }

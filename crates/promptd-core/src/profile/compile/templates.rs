@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     super::{
         names::Names,
-        raw::{RawSection, Spot},
+        raw::{RawSection, Spanned},
         template::{NoNames, Template, TemplateFault},
         types::Type,
     },
@@ -15,34 +15,42 @@ use crate::{finding::Code, text::clamped, yaml::nearest};
 
 impl Compiler<'_> {
     pub(super) fn template_of(&mut self, key: &str, raw: &RawSection, names: &Names) -> Template {
-        let spot = self.required(raw, "template", raw.template.as_ref());
-        self.template(key, &spot, names)
+        let written = self.required(raw, "template", raw.template.as_ref());
+        self.template(key, &written, names)
     }
 
-    pub(super) fn required(&mut self, raw: &RawSection, key: &str, spot: Option<&Spot<String>>) -> Spot<String> {
-        spot.cloned().unwrap_or_else(|| {
+    pub(super) fn required(
+        &mut self,
+        raw: &RawSection,
+        key: &str,
+        written: Option<&Spanned<String>>,
+    ) -> Spanned<String> {
+        written.cloned().unwrap_or_else(|| {
             self.fault(&raw.id, format!("the section `{}` needs `{key}`", raw.id.value));
-            Spot { value: String::new(), at: raw.id.at, file: Arc::clone(&raw.id.file), literal: false }
+            Spanned { value: String::new(), at: raw.id.at, file: Arc::clone(&raw.id.file), literal: false }
         })
     }
 
-    pub(super) fn template(&mut self, key: &str, spot: &Spot<String>, names: &Names) -> Template {
-        let compiled = self.templates.template(key, &spot.value, names);
-        self.compiled(spot, compiled)
+    pub(super) fn template(&mut self, key: &str, written: &Spanned<String>, names: &Names) -> Template {
+        let compiled = self.templates.template(key, &written.value, names);
+        self.compiled(written, compiled)
     }
 
-    pub(super) fn expression(&mut self, key: &str, spot: &Spot<String>, names: &Names) -> Option<Template> {
-        let compiled = self.templates.expression(key, &spot.value, names);
+    pub(super) fn expression(&mut self, key: &str, written: &Spanned<String>, names: &Names) -> Option<Template> {
+        let compiled = self.templates.expression(key, &written.value, names);
         let before = self.faults.len();
-        let template = self.compiled(spot, compiled);
+        let template = self.compiled(written, compiled);
         (self.faults.len() == before).then_some(template)
     }
 
     /// An expression that can hold: one that never does makes what it guards unreachable.
-    pub(super) fn condition(&mut self, key: &str, spot: &Spot<String>, names: &Names) -> Option<Template> {
-        let condition = self.expression(key, spot, names)?;
+    pub(super) fn condition(&mut self, key: &str, written: &Spanned<String>, names: &Names) -> Option<Template> {
+        let condition = self.expression(key, written, names)?;
         if condition.names().is_empty() && self.templates.holds(&condition, &NoNames) != Ok(true) {
-            self.fault(spot, format!("`{}` never holds, so this is never reached; remove it instead", spot.value));
+            self.fault(
+                written,
+                format!("`{}` never holds, so this is never reached; remove it instead", written.value),
+            );
         }
         for (path, word) in self.templates.comparisons(&condition) {
             if let Ok(Type::Choice(words)) = names.resolve(&path)
@@ -50,19 +58,23 @@ impl Compiler<'_> {
             {
                 let near = nearest(&word, words.iter().map(String::as_str));
                 let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                self.fault(spot, format!("`{path}` is never `{word}`: it is one of {}{hint}", words.join(", ")));
+                self.fault(written, format!("`{path}` is never `{word}`: it is one of {}{hint}", words.join(", ")));
             }
         }
         Some(condition)
     }
 
-    pub(super) fn compiled(&mut self, spot: &Spot<String>, compiled: Result<Template, TemplateFault>) -> Template {
+    pub(super) fn compiled(
+        &mut self,
+        written: &Spanned<String>,
+        compiled: Result<Template, TemplateFault>,
+    ) -> Template {
         compiled.unwrap_or_else(|fault| {
-            let mut placed = spot.fault(Code::ProfileInvalid, fault.message);
+            let mut placed = written.fault(Code::ProfileInvalid, fault.message);
             // Only the lines of a `|` block are lines of the file; it stands where its first line with text does. Other
             // texts are folded or have escapes: their fault is where they begin.
-            if spot.literal {
-                let blank = spot.value.len() - spot.value.trim_start_matches('\n').len();
+            if written.literal {
+                let blank = written.value.len() - written.value.trim_start_matches('\n').len();
                 let first = placed.at.line.saturating_sub(clamped(blank));
                 placed.at.line = (first + fault.line).saturating_sub(1);
                 placed.at.column = 0;

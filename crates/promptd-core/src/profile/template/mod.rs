@@ -3,14 +3,12 @@
 //! Most templates only put values into text. Those are run straight from a list of steps, see [`steps`].
 
 mod code;
-mod scope;
 mod steps;
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value, machinery::Instruction, syntax::SyntaxConfig};
 
-pub use self::scope::{NoNames, Scope};
 use self::{code::Code, steps::Steps};
 use super::{filters, names::Names};
 use crate::turn::TurnFields;
@@ -185,6 +183,28 @@ impl Template {
 
     fn context(&self, scope: &dyn Scope) -> Value {
         Value::from_pairs(self.names.iter().map(|name| (name.as_str(), scope.value(name))))
+    }
+}
+
+/// Where a template finds its values.
+pub trait Scope {
+    /// The text of a name, or of its field; an empty `field` means the name itself. `None`: it is no text.
+    fn text(&self, name: &str, field: &str) -> Option<Cow<'_, str>>;
+
+    /// The value of a name.
+    fn value(&self, name: &str) -> Value;
+}
+
+/// A scope without any name.
+pub struct NoNames;
+
+impl Scope for NoNames {
+    fn text(&self, _: &str, _: &str) -> Option<Cow<'_, str>> {
+        None
+    }
+
+    fn value(&self, _: &str) -> Value {
+        Value::UNDEFINED
     }
 }
 

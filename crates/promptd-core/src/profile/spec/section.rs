@@ -1,0 +1,124 @@
+//! A section of a message.
+
+use crate::{
+    profile::{FilePattern, template::Template},
+    turn::{Stage, TurnFields},
+};
+
+/// A section.
+#[derive(Debug)]
+pub struct SectionSpec {
+    /// Its stable name.
+    pub id: String,
+    /// Its condition; absent: always.
+    pub when: Option<Template>,
+    /// The condition as written; may be empty.
+    pub gate: String,
+    /// Why it is left out, for a person; may be empty.
+    pub omitted: String,
+    /// How often it changes.
+    pub stability: Stability,
+    /// The stages that it stands in; empty: all.
+    pub stages: Vec<Stage>,
+    /// What stands before it instead of the message's separator.
+    pub separator: Option<String>,
+    /// The workspace file that it is made from; without it the section is left out.
+    pub file: Option<FilePattern>,
+    /// Whether it stands also where the file has only white space.
+    pub keep_empty: bool,
+    /// What it says where the file is not there.
+    pub fallback: Option<Template>,
+    /// Whether the file's text is cut to the workspace's limit for one context file.
+    pub cut: bool,
+    /// What it says.
+    pub body: Body,
+    /// What of the turn it depends on.
+    pub deps: TurnFields,
+}
+
+/// What a section says.
+#[derive(Debug)]
+pub enum Body {
+    /// A template.
+    Text(Template),
+    /// A template for each of a list.
+    Each(Each),
+    /// The workspace's context files under fair limits, each a section of its own below this one's id.
+    ContextFiles {
+        /// The lines before the files.
+        heading: Template,
+        /// One file: `path`, `purpose`, `text`.
+        entry: Template,
+        /// The files that are always looked for, with their purposes; the workspace's own follow.
+        files: Vec<(String, String)>,
+    },
+    /// The skills block: `available_skills` in a template.
+    Skills(Template),
+    /// One line a known fact; the turn's variables follow.
+    Facts {
+        /// What stands before the lines.
+        header: String,
+        /// Label and value, in order.
+        facts: Vec<Fact>,
+    },
+    /// The skill that the turn activates: `skill` in a template.
+    ActiveSkill(Template),
+    /// The summaries of what the conversation left out, each a section of its own below this one's id.
+    SummaryTree(SummaryTree),
+}
+
+/// A template for each of a list.
+#[derive(Debug)]
+pub struct Each {
+    /// The list.
+    pub list: Template,
+    /// The name of the list that it is taken from.
+    pub of: String,
+    /// What stands before the first entry.
+    pub header: Option<Template>,
+    /// One entry.
+    pub entry: Template,
+    /// What stands between entries.
+    pub between: String,
+    /// What stands after the last entry.
+    pub footer: Option<Template>,
+    /// The budget it draws on, by index: whole entries only.
+    pub budget: Option<usize>,
+    /// Whether the budget must hold all of the section, or none of it stands.
+    pub whole: bool,
+}
+
+/// How the summaries of a conversation are written.
+#[derive(Debug)]
+pub struct SummaryTree {
+    /// What stands before the first.
+    pub header: Option<Template>,
+    /// One summary: `id`, `level`, `start`, `end`, `first`, `last`, `summary`.
+    pub entry: Template,
+    /// What stands between two.
+    pub between: String,
+    /// What stands after the last.
+    pub footer: Option<Template>,
+}
+
+/// A line of runtime facts.
+#[derive(Debug, Clone)]
+pub struct Fact {
+    /// Its label.
+    pub label: String,
+    /// The name whose value it shows.
+    pub name: String,
+    /// The field of that name; may be empty.
+    pub field: String,
+}
+
+/// How often a section changes; ordered from the most stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stability {
+    /// Only with the workspace.
+    Stable,
+    /// The same through one session.
+    Session,
+    /// Can change every turn.
+    Volatile,
+}

@@ -1,4 +1,4 @@
-//! Events that are lost, late, or not to be had.
+//! Events that are lost, late, or unavailable.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use promptd_source::{
 /// A watcher that sends only what a test sends through it.
 #[derive(Clone, Default)]
 struct Faulty {
-    /// The most watches that can be had.
+    /// The most watches there can be.
     limit: Option<usize>,
     events: Arc<Mutex<Option<EventSender>>>,
     watched: Arc<Mutex<Vec<PathBuf>>>,
@@ -79,7 +79,7 @@ fn has(text: &str) -> impl Fn(&State) -> bool {
 }
 
 #[test]
-fn lost_events_are_made_good_by_looking_at_everything() {
+fn after_lost_events_everything_is_looked_at() {
     let root = tempfile::tempdir().unwrap();
     workspaces(root.path(), 3);
     let watcher = Faulty::default();
@@ -89,18 +89,18 @@ fn lost_events_are_made_good_by_looking_at_everything() {
     fs::write(root.path().join("new/AGENTS.md"), "V1").unwrap();
     watcher.send(Event::Lost);
     service.wait("ws-1", "V2 after an overflow", has("V2"));
-    service.wait("new", "a workspace that came unseen", has("V1"));
+    service.wait("new", "a workspace that was created unseen", has("V1"));
     assert_eq!(service.source.status().rescans.get(), 1);
 }
 
 #[test]
-fn the_sweep_finds_what_no_event_told_and_counts_it() {
+fn the_sweep_finds_what_no_event_reported_and_counts_it() {
     let root = tempfile::tempdir().unwrap();
     workspaces(root.path(), 3);
     let swept = Options { sweep_interval: Duration::from_millis(50), ..options(root.path()) };
     let service = Service::start_with(swept, Faulty::default().open());
     assert_eq!(service.source.status().mode(), Mode::Events);
-    // The first may be seen since the start looks again at files that were new then; the second is the sweep's.
+    // The start looks again at files that were new then, so that the first may be found by it; the second by the sweep.
     for text in ["V2", "V3"] {
         fs::write(root.path().join("ws-2/AGENTS.md"), text).unwrap();
         service.wait("ws-2", "a save without events", has(text));
@@ -131,7 +131,7 @@ fn past_the_watch_limit_edits_are_found_by_polling_until_there_is_room() {
     watcher.full.store(false, Relaxed);
     let mut rounds = 0;
     while status.polled.get() > 0 {
-        // Each edit is a round of polling; the sweep between them tries the watches again.
+        // Each edit takes a round of polling; the sweep in between tries to watch again.
         rounds += 1;
         let text = format!("round {rounds}");
         fs::write(root.path().join("ws-19/AGENTS.md"), &text).unwrap();
@@ -155,7 +155,7 @@ fn without_any_watcher_everything_is_polled() {
 }
 
 #[test]
-fn polling_can_be_asked_for() {
+fn polling_can_be_configured() {
     let root = tempfile::tempdir().unwrap();
     workspaces(root.path(), 3);
     let polling = Options { watch: WatchMode::Poll, poll_interval: Duration::from_millis(100), ..options(root.path()) };

@@ -1,4 +1,4 @@
-//! Files beside the workspaces: config, tokens, certificates.
+//! Files outside the workspaces: config, tokens, certificates.
 
 use std::{fs, os::unix::fs::symlink, sync::Arc};
 

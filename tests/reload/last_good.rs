@@ -1,4 +1,4 @@
-//! What is invalid keeps its last good version, and says so, while other edits go on.
+//! An invalid part keeps its last good version and is reported, while other edits are served.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn errors(snapshot: &Snapshot) -> Vec<&Finding> {
 }
 
 #[test]
-fn an_invalid_manifest_keeps_the_last_good_one_until_it_is_mended() {
+fn an_invalid_manifest_keeps_the_last_good_one_until_it_is_fixed() {
     let root = tempfile::tempdir().unwrap();
     let ws = root.path().join("ws");
     fs::create_dir(&ws).unwrap();
@@ -46,14 +46,14 @@ fn an_invalid_manifest_keeps_the_last_good_one_until_it_is_mended() {
             ready(|snapshot| snapshot.documents["AGENTS.md"].text.trim() == bad.trim() && !errors(snapshot).is_empty()),
         );
         fs::write(ws.join("workspace.yaml"), GOOD).unwrap();
-        service.wait("ws", "no error once mended", ready(|snapshot| errors(snapshot).is_empty()));
+        service.wait("ws", "no error once fixed", ready(|snapshot| errors(snapshot).is_empty()));
         assert_eq!(service.source.status().failing.get(), 0);
     }
     assert!(service.source.status().failures.get() >= 3);
 }
 
 #[test]
-fn a_workspace_that_never_loaded_well_is_told_and_costs_no_other() {
+fn a_workspace_that_was_never_valid_is_reported_and_affects_no_other() {
     let root = tempfile::tempdir().unwrap();
     for (id, manifest) in [("bad", "skills: [\n"), ("good", GOOD)] {
         fs::create_dir(root.path().join(id)).unwrap();
@@ -64,11 +64,11 @@ fn a_workspace_that_never_loaded_well_is_told_and_costs_no_other() {
     let State::Invalid(findings) = &*service.store.get("bad").unwrap() else { panic!("served by defaults") };
     assert!(findings.iter().all(Finding::is_error) && !findings.is_empty());
     fs::write(root.path().join("bad/workspace.yaml"), GOOD).unwrap();
-    service.wait("bad", "the mended workspace", ready(|snapshot| snapshot.manifest.agent.name == "Good"));
+    service.wait("bad", "the fixed workspace", ready(|snapshot| snapshot.manifest.agent.name == "Good"));
 }
 
 #[test]
-fn a_bad_skill_keeps_its_last_good_version_and_costs_no_other() {
+fn an_invalid_skill_keeps_its_last_good_version_and_affects_no_other() {
     let root = tempfile::tempdir().unwrap();
     let ws = root.path().join("ws");
     let skill = |name: &str, text: &str| format!("---\nname: {name}\ndescription: {text}\n---\n");
@@ -91,7 +91,7 @@ fn a_bad_skill_keeps_its_last_good_version_and_costs_no_other() {
 }
 
 #[test]
-fn a_profile_is_reloaded_and_a_bad_one_keeps_its_last_good_version() {
+fn a_profile_is_reloaded_and_an_invalid_one_keeps_its_last_good_version() {
     let folder = tempfile::tempdir().unwrap();
     let (root, profiles) = (folder.path().join("root"), folder.path().join("profiles"));
     fs::create_dir_all(root.join("ws")).unwrap();
@@ -123,7 +123,7 @@ fn a_profile_is_reloaded_and_a_bad_one_keeps_its_last_good_version() {
 }
 
 #[test]
-fn a_profile_that_cannot_be_read_or_has_gone_keeps_its_last_good_version() {
+fn a_profile_that_cannot_be_read_or_is_removed_keeps_its_last_good_version() {
     let folder = tempfile::tempdir().unwrap();
     let (root, profiles) = (folder.path().join("root"), folder.path().join("profiles"));
     fs::create_dir_all(root.join("ws")).unwrap();
@@ -134,7 +134,7 @@ fn a_profile_that_cannot_be_read_or_has_gone_keeps_its_last_good_version() {
     fs::write(&file, good).unwrap();
     let service = Service::start(Options { profiles: Some(profiles.clone()), ..options(&root) });
     let (away, elsewhere) = (folder.path().join("away"), folder.path().join("elsewhere"));
-    let harms: [(&str, &dyn Fn()); 3] = [
+    let faults: [(&str, &dyn Fn()); 3] = [
         ("a link that leads nowhere", &|| {
             fs::remove_file(&file).unwrap();
             std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
@@ -145,16 +145,16 @@ fn a_profile_that_cannot_be_read_or_has_gone_keeps_its_last_good_version() {
         }),
         ("no profile", &|| fs::remove_file(&file).unwrap()),
     ];
-    for (round, (what, harm)) in harms.into_iter().enumerate() {
-        harm();
-        // An edit beside it, for something to wait for once the harm has been seen.
+    for (round, (what, fault)) in faults.into_iter().enumerate() {
+        fault();
+        // An edit beside it, for something to wait for once the fault has been seen.
         let is_seen = || service.source.status().problems().iter().any(|p| p.contains("profile"));
         if what == "no profile" {
             service.wait("ws", what, ready(|snapshot| snapshot.findings.iter().any(Finding::is_error)));
         } else {
             let began = std::time::Instant::now();
             while !is_seen() {
-                assert!(began.elapsed() < NEVER, "{what} was not told");
+                assert!(began.elapsed() < NEVER, "{what} was not reported");
                 std::thread::yield_now();
             }
         }
@@ -173,17 +173,17 @@ fn a_profile_that_cannot_be_read_or_has_gone_keeps_its_last_good_version() {
         }
         let _ = fs::remove_file(&file);
         fs::write(&file, good).unwrap();
-        service.wait("ws", "the mended profile", ready(|snapshot| !snapshot.findings.iter().any(Finding::is_error)));
+        service.wait("ws", "the fixed profile", ready(|snapshot| !snapshot.findings.iter().any(Finding::is_error)));
         let began = std::time::Instant::now();
         while is_seen() {
-            assert!(began.elapsed() < NEVER, "{what} is still told");
+            assert!(began.elapsed() < NEVER, "{what} is still reported");
             std::thread::yield_now();
         }
     }
 }
 
 #[test]
-fn a_bad_profile_at_the_start_is_an_error_that_names_it() {
+fn an_invalid_profile_at_the_start_is_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("bad.yaml"), "name: bad\nmessages: 3\n").unwrap();
     let started =

@@ -15,7 +15,7 @@ mod torn;
 use service::Service;
 use site::{SHAPES, Shape, Site};
 
-/// Every way to save, on every shape of workspace: served, by events alone, and served again after the next save.
+/// Every way to save, on every shape of workspace, is served by events alone, and so is the save after it.
 #[test]
 fn every_way_to_save_is_served() {
     let folder = tempfile::tempdir().unwrap();
@@ -36,7 +36,7 @@ fn every_way_to_save_is_served() {
     assert_eq!(service.source.status().sweep_hits.get(), 0);
 }
 
-/// A save that changes no byte makes no revision; reading makes none either, and wakes nobody.
+/// A save that changes no byte makes no revision; reading makes none either, and causes no load.
 #[test]
 fn what_changes_nothing_makes_no_revision() {
     let folder = tempfile::tempdir().unwrap();
@@ -45,7 +45,7 @@ fn what_changes_nothing_makes_no_revision() {
     let mut site = Site::new(&root, &aside, "still", Shape::Plain);
     let service = Service::of_root(&root);
     let id = site.id.clone();
-    // A real save first, so that whatever the start left to do is done.
+    // A real save first, so that nothing is left to do from the start.
     let text = site.next_text("SOUL.md");
     std::fs::write(site.path.join("SOUL.md"), text).unwrap();
     service.wait(id.as_str(), "the first save", |state| site.is_served(state));
@@ -59,15 +59,15 @@ fn what_changes_nothing_makes_no_revision() {
     for save in saves::SAVES.iter().filter(|save| ["chmod", "touch", "an editor's own files"].contains(&save.name)) {
         (save.act)(&mut site);
     }
-    // What is saved last is served; all before it has been seen by then.
+    // Once the last save is served, all before it has been seen.
     let text = site.next_text("SOUL.md");
     std::fs::write(site.path.join("SOUL.md"), text).unwrap();
     service.wait(id.as_str(), "the save after", |state| site.is_served(state));
     assert_eq!(service.source.status().published.get(), published + 1);
-    assert!(service.source.status().loads.get() <= loads + 4, "reads woke the source");
+    assert!(service.source.status().loads.get() <= loads + 4, "reads caused loads");
 }
 
-/// The soak, as far as CI has time for it.
+/// The soak, shortened.
 #[test]
 fn three_hundred_random_saves() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Workspaces that come, go, move, and are not what they should be.
+//! Workspaces that appear, go, move, and are not what they should be.
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
@@ -54,11 +54,11 @@ fn workspaces_come_go_move_and_come_back() {
         service.wait_gone(id);
     }
     make(&root.join("one"), "again");
-    service.wait("one", "a workspace in a root made again", has("again"));
+    service.wait("one", "a workspace in a root that was created again", has("again"));
 }
 
 #[test]
-fn a_watcher_is_told_that_its_workspace_is_gone() {
+fn a_watcher_sees_that_its_workspace_is_gone() {
     let root = tempfile::tempdir().unwrap();
     make(&root.path().join("ws"), "text");
     let service = Service::of_root(root.path());
@@ -71,7 +71,7 @@ fn a_watcher_is_told_that_its_workspace_is_gone() {
 }
 
 #[test]
-fn names_that_are_no_ids_are_told_once_and_serve_nothing() {
+fn folders_whose_names_are_not_ids_are_reported_once_and_not_served() {
     let root = tempfile::tempdir().unwrap();
     make(&root.path().join("good"), "text");
     make(&root.path().join("not an id"), "text");
@@ -107,7 +107,7 @@ fn a_single_workspace_wins_over_a_root_and_may_come_late() {
 }
 
 #[test]
-fn odd_files_harm_nobody() {
+fn files_that_are_not_regular_affect_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let (root, shared) = (folder.path().join("root"), folder.path().join("shared"));
     let (odd, fine) = (root.join("odd"), root.join("fine"));
@@ -124,10 +124,10 @@ fn odd_files_harm_nobody() {
     assert_eq!(codes.iter().filter(|code| **code == Code::FileUnreadable).count(), 2, "{codes:?}");
     assert!(codes.contains(&Code::LinkOutside));
 
-    // Mended, and made odd again while it runs.
+    // Fixed, and broken again while it runs.
     fs::remove_file(odd.join("AGENTS.md")).unwrap();
-    make(&odd, "mended");
-    service.wait("odd", "the mended file", has("mended"));
+    make(&odd, "fixed");
+    service.wait("odd", "the fixed file", has("fixed"));
     fs::remove_file(odd.join("AGENTS.md")).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, odd.join("AGENTS.md"), rustix::fs::Mode::from(0o600)).unwrap();
     service.wait("odd", "a finding for the new FIFO", |state| {

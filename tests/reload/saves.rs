@@ -1,4 +1,4 @@
-//! Every way to save that people and programs have.
+//! The ways in which people and programs save files.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -15,9 +15,9 @@ use crate::site::{Files, Shape, Site, skill_text, write_files};
 pub struct Save {
     pub name: &'static str,
     pub on: &'static [Shape],
-    /// Whether a file goes or is emptied, which is believed only after a while.
+    /// Whether a file is removed or emptied, which is believed only after a while.
     pub removes: bool,
-    /// Does it, and leaves in the site's `files` what is on the disk then.
+    /// Saves, and leaves in the site's `files` what is on the disk then.
     pub act: fn(&mut Site),
 }
 

@@ -15,7 +15,7 @@ use promptd_source::{
 };
 use tokio::{runtime::Runtime, time::timeout};
 
-/// Far beyond any delay that is right: only a revision that never comes takes so long.
+/// Far longer than any correct delay: only a revision that never comes takes so long.
 pub const NEVER: Duration = Duration::from_secs(20);
 
 pub struct Service {
@@ -37,7 +37,7 @@ impl Service {
         Self { store, source, waiting: waiting() }
     }
 
-    /// Serves every folder of `root`; the sweep comes so rarely that only events can be what is seen.
+    /// Serves every folder of `root`; the sweep is so rare that edits are found by events alone.
     pub fn of_root(root: &Path) -> Self {
         Self::start(options(root))
     }

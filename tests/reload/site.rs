@@ -1,4 +1,4 @@
-//! A workspace on the disk, and what it ought to be served as.
+//! A workspace on the disk, and what may be served of it.
 
 #![allow(dead_code, reason = "the soak and the tests each use a part")]
 
@@ -45,11 +45,11 @@ pub struct Site {
     pub files: Files,
     /// Counts saves, so that every version's texts differ.
     pub version: u32,
-    /// What may rightly be served.
+    /// What may be served.
     pub seen: Arc<Mutex<Allowed>>,
 }
 
-/// What may rightly be served of a site.
+/// What may be served of a site.
 #[derive(Default)]
 pub struct Allowed {
     /// Every state that was complete at some time.

@@ -1,4 +1,4 @@
-//! Random saves of every kind over many workspaces, while readers look on.
+//! Random saves of every kind over many workspaces, while readers read.
 //!
 //! Nothing may be stale once a save has had its time, nothing mixed where a folder is swapped, nothing half anywhere.
 
@@ -93,7 +93,7 @@ pub fn quantile(sorted: &[Duration], q: f64) -> Duration {
     sorted.get(index).copied().unwrap_or_default()
 }
 
-/// A small generator of even quality; the same seed gives the same saves.
+/// A small random generator (xorshift); the same seed gives the same saves.
 struct Random(u64);
 
 impl Random {
@@ -105,7 +105,7 @@ impl Random {
     }
 }
 
-/// Runs the plan below `folder`; `progress` is told of every save.
+/// Runs the plan below `folder`; `progress` is called after every save.
 pub fn run(folder: &Path, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Report {
     let (root, aside) = (folder.join("workspaces"), folder.join("aside"));
     std::fs::create_dir_all(&root).unwrap();
@@ -123,7 +123,7 @@ pub fn run(folder: &Path, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Report {
     let report = Mutex::new(Report::default());
     let (left, done) = (AtomicUsize::new(plan.saves), AtomicBool::new(false));
     thread::scope(|scope| {
-        let reader = scope.spawn(|| look_on(&service.store, &looked_at, &done));
+        let reader = scope.spawn(|| read_on(&service.store, &looked_at, &done));
         let mut shares: Vec<Vec<Site>> = (0..WRITERS).map(|_| Vec::new()).collect();
         for (i, site) in sites.into_iter().enumerate() {
             shares[i % WRITERS].push(site);
@@ -193,7 +193,7 @@ fn write(
 }
 
 /// Reads every workspace over and over, and counts the states seen, those mixed and those half-written.
-fn look_on(store: &Store, sites: &[(String, Arc<Mutex<Allowed>>)], done: &AtomicBool) -> (usize, usize, Vec<String>) {
+fn read_on(store: &Store, sites: &[(String, Arc<Mutex<Allowed>>)], done: &AtomicBool) -> (usize, usize, Vec<String>) {
     let (mut reads, mut mixed, mut half) = (0, 0, Vec::new());
     let empty = sha256(b"");
     let mut last: BTreeMap<&str, Hashes> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Readers during saves: whole states only, and no read waits or fails.
+//! Readers during saves see whole states only, and no read waits or fails.
 
 use std::{
     collections::BTreeMap,

@@ -1,7 +1,6 @@
 //! From the disk to what was read, and to the set of what reading it has looked at.
 
 pub(crate) mod files;
-pub(crate) mod mounts;
 pub(crate) mod probe;
 pub(crate) mod profiles;
 pub(crate) mod read_set;

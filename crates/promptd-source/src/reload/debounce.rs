@@ -43,6 +43,8 @@ pub(crate) enum Event<'a> {
     Added,
     /// It may have changed.
     Marked,
+    /// The sweep found that it has changed; the event may be on its way.
+    Found,
     /// A file event at one of its inputs.
     Input(&'a Path, Change),
     /// A file event near it, at no input.
@@ -76,8 +78,8 @@ pub(crate) enum Decision {
     Watch,
     /// Throw away what was read; it is loaded again when due.
     Retry,
-    /// Serve what was read. `since`: the first sign of the change.
-    Publish { since: Instant },
+    /// Serve what was read. `since`: the first sign of the change; `reported`: not only the sweep found it.
+    Publish { since: Instant, reported: bool },
 }
 
 impl Debounce {
@@ -89,15 +91,20 @@ impl Debounce {
     /// Takes in an event.
     pub(crate) fn apply(&mut self, event: &Event<'_>, now: Instant) -> Decision {
         match *event {
-            Event::Added => self.0 = Some(Pending::new(now)),
-            Event::Marked => _ = self.mark(now),
-            Event::Input(path, change) => self.mark(now).file_event(path, change, now),
+            Event::Added => self.0 = Some(Pending { reported: true, ..Pending::new(now) }),
+            Event::Marked => self.mark(now).reported = true,
+            Event::Found => _ = self.mark(now),
+            Event::Input(path, change) => {
+                let pending = self.mark(now);
+                pending.reported = true;
+                pending.file_event(path, change, now);
+            }
             Event::Started { current, quiet_for } => {
                 self.0 = None;
                 if !current || !is_rested(quiet_for, REST) {
                     self.mark(now);
                 }
-                return Decision::Publish { since: now };
+                return Decision::Publish { since: now, reported: true };
             }
             _ => {}
         }
@@ -114,9 +121,9 @@ impl Debounce {
                 return Decision::Watch;
             }
             Event::Watched { .. } => {
-                let since = pending.since;
+                let Pending { since, reported, .. } = *pending;
                 self.0 = None;
-                return Decision::Publish { since };
+                return Decision::Publish { since, reported };
             }
             _ => {}
         }
@@ -135,6 +142,8 @@ impl Debounce {
 struct Pending {
     /// The first sign of the change.
     since: Instant,
+    /// An event was received, or it was asked for: not only the sweep found the change.
+    reported: bool,
     due: Instant,
     retries: u32,
     /// What looks lost, and since when.
@@ -145,7 +154,7 @@ struct Pending {
 
 impl Pending {
     fn new(now: Instant) -> Self {
-        Self { since: now, due: now, retries: 0, lost: BTreeMap::new(), open: BTreeMap::new() }
+        Self { since: now, reported: false, due: now, retries: 0, lost: BTreeMap::new(), open: BTreeMap::new() }
     }
 
     fn delay(&mut self, now: Instant) {
@@ -233,11 +242,13 @@ mod tests {
         Watch,
         Retry(u64),
         Publish(u64),
+        /// The same for a change that only the sweep found.
+        Hit(u64),
         /// Nothing is pending.
         Idle,
     }
 
-    use Then::{Idle, Load, Publish, Retry, Wait, Watch};
+    use Then::{Hit, Idle, Load, Publish, Retry, Wait, Watch};
 
     const FILE: &str = "/ws/AGENTS.md";
 
@@ -287,7 +298,8 @@ mod tests {
                 (Decision::Retry, Some(due)) => Retry(due),
                 (Decision::Load, Some(_)) => Load,
                 (Decision::Watch, Some(_)) => Watch,
-                (Decision::Publish { since }, None) => Publish(ms(since)),
+                (Decision::Publish { since, reported: true }, None) => Publish(ms(since)),
+                (Decision::Publish { since, reported: false }, None) => Hit(ms(since)),
                 other => panic!("{name}, step {i}: {other:?}"),
             };
             assert_eq!(then, expected, "{name}, step {i}: {event:?}");
@@ -319,6 +331,19 @@ mod tests {
         check("nothing loose to rest", vec![(0, Event::Marked, Wait(20)), (20, Event::Due { quiet_for: None }, Load)]);
         check("new: at once", vec![(0, Event::Added, Wait(0)), (0, due(60), Load)]);
         check("idle", vec![(0, due(60), Idle), (1, whole(), Idle), (2, other(Change::Closed), Idle)]);
+    }
+
+    #[test]
+    fn a_change_that_only_the_sweep_found_is_a_hit() {
+        let ends = |then: Then, events: Vec<Event<'static>>| {
+            let mut steps = vec![(0, Event::Found, Wait(20))];
+            steps.extend(events.into_iter().map(|event| (1, event, Wait(21))));
+            steps.extend([(50, due(60), Load), (50, whole(), Watch), (50, WATCHED, then)]);
+            check("found", steps);
+        };
+        ends(Hit(0), vec![]);
+        ends(Publish(0), vec![input(Change::Closed)]);
+        ends(Publish(0), vec![Event::Marked]);
     }
 
     #[test]

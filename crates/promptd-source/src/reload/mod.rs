@@ -171,7 +171,10 @@ impl Reload {
         let mut publications = Vec::new();
         for (target, (read_set, content)) in self.load(&ready) {
             match self.assess(target, read_set, &content) {
-                Decision::Publish { since } => {
+                Decision::Publish { since, reported } => {
+                    if !reported && self.targets.get(target).is_some_and(|target| !target.polled) {
+                        self.publisher.status.sweep_hits.inc();
+                    }
                     publications.push(Publication { target, content, since: Some(since) });
                 }
                 Decision::Retry => _ = self.publisher.status.retries.inc(),
@@ -244,27 +247,18 @@ impl Reload {
                 return;
             };
             self.sweep.cursor = target.next();
-            if self.look(target) && self.targets.get(target).is_some_and(|target| !target.polled) {
-                self.publisher.status.sweep_hits.inc();
-            }
+            self.look(target);
             self.targets.watch_again(target);
             now = clock::now();
         }
         self.sweep.slice_ended(began, now);
     }
 
-    /// Marks a target that has changed; true if no event has reported it.
-    fn look(&mut self, id: TargetId) -> bool {
-        let is_pending = |this: &Self| this.targets.get(id).is_none_or(|target| target.debounce.due().is_some());
-        if is_pending(self) || self.targets.get(id).is_some_and(|target| target.read_set.is_current()) {
-            return false;
+    /// Looks whether a target has changed.
+    fn look(&mut self, id: TargetId) {
+        let Some(target) = self.targets.get_mut(id) else { return };
+        if target.debounce.due().is_none() && !target.read_set.is_current() {
+            target.apply(&debounce::Event::Found, clock::now());
         }
-        // The event may be on its way.
-        self.receive_all();
-        let is_unreported = !is_pending(self);
-        if is_unreported {
-            self.apply(id, &debounce::Event::Marked);
-        }
-        is_unreported
     }
 }

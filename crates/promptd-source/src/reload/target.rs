@@ -1,11 +1,16 @@
 //! What is followed, the state that following it has, and loading it.
 
-use std::{path::PathBuf, sync::Arc, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
 
 use promptd_core::{
     id::Id,
     workspace::{Entry, ReadError},
 };
+use rustix::fs::statfs;
 use tokio::sync::watch;
 
 use super::debounce::{Debounce, Decision, Event};
@@ -13,7 +18,6 @@ use crate::{
     events::WatchError,
     load::{
         files::{self, Contents, FileSet},
-        mounts,
         read_set::ReadSet,
         workspace::{self, Inputs, Loading},
     },
@@ -116,6 +120,16 @@ impl Target {
                 FileSet::Paths(paths) => paths.first().and_then(|path| path.parent()),
             },
         };
-        path.is_some_and(mounts::sends_no_events)
+        path.is_some_and(is_silent)
     }
+}
+
+/// NFS, SMB (two of them), CIFS, 9P, FUSE (and VirtioFS), Ceph, AFS: `f_type` as in `linux/magic.h`.
+const SILENT: [u32; 8] = [0x6969, 0x517B, 0xFE53_4D42, 0xFF53_4D42, 0x0102_1997, 0x6573_5546, 0x00C3_6400, 0x5346_414F];
+
+/// Whether the file system sends no events for changes made elsewhere; where the system does not say, it does.
+fn is_silent(path: &Path) -> bool {
+    // The field's type differs by platform; the magic numbers all fit 32 bits.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only the low 32 bits carry the number")]
+    statfs(path).is_ok_and(|fs| SILENT.contains(&(fs.f_type as u32)))
 }

@@ -4,7 +4,7 @@ use super::raw::{ProfileFault, RawMessage, RawProfile, RawSection};
 use crate::{finding::Code, yaml::nearest};
 
 /// `top` over `base`: messages and sections are matched by name; new ones come last, or after the one they name.
-pub fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<ProfileFault>) -> RawProfile {
+pub(super) fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<ProfileFault>) -> RawProfile {
     let mut inputs = base.inputs;
     for input in top.inputs {
         match inputs.iter_mut().find(|(name, _)| name.value == input.0.value) {

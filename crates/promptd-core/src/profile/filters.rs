@@ -9,7 +9,7 @@ use serde::Serialize as _;
 use crate::text::{tags, xml};
 
 /// A filter from text to text, with at most one constant argument.
-pub type PlainFilter = for<'a> fn(&'a str, &str) -> Cow<'a, str>;
+pub(super) type PlainFilter = for<'a> fn(&'a str, &str) -> Cow<'a, str>;
 
 /// Text filters: name, whether it takes an argument, and what it does. Those that minijinja has too do the same.
 const PLAIN: &[(&str, bool, PlainFilter)] = &[
@@ -23,7 +23,7 @@ const PLAIN: &[(&str, bool, PlainFilter)] = &[
 
 /// The text filter of that name, and whether it takes an argument.
 #[must_use]
-pub fn plain(name: &str) -> Option<(bool, PlainFilter)> {
+pub(super) fn plain(name: &str) -> Option<(bool, PlainFilter)> {
     PLAIN.iter().find(|(known, ..)| *known == name).map(|(_, argument, filter)| (*argument, *filter))
 }
 
@@ -42,7 +42,7 @@ fn zulu<'a>(time: &'a str, _: &str) -> Cow<'a, str> {
 }
 
 /// Adds the filters to an environment.
-pub fn register(env: &mut Environment<'static>) {
+pub(super) fn register(env: &mut Environment<'static>) {
     for &(name, takes_argument, filter) in PLAIN.iter().filter(|(name, ..)| *name != "trim") {
         if takes_argument {
             env.add_filter(name, move |text: &str, argument: &str| filter(text, argument).into_owned());

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Reads all declarations.
-pub fn declared(raw: &[(Spanned<String>, Node)], faults: &mut Vec<ProfileFault>) -> Vec<Input> {
+pub(super) fn declared(raw: &[(Spanned<String>, Node)], faults: &mut Vec<ProfileFault>) -> Vec<Input> {
     raw.iter().map(|(name, node)| input(name, node, faults)).collect()
 }
 
@@ -149,7 +149,7 @@ pub fn check(profile: &Profile, inputs: &Map<String, Json>) -> Result<(), Mismat
 }
 
 /// A given value, checked against its declaration. The path begins with a dot.
-pub fn checked(input: &Input, value: &Json) -> Result<Json, Mismatch> {
+pub(crate) fn checked(input: &Input, value: &Json) -> Result<Json, Mismatch> {
     let at = |below: &str| format!(".{}{below}", input.field.name);
     let checked = input.field.ty.check(value).map_err(|e| Mismatch { path: at(&e.path), message: e.message })?;
     if input.is_limit && checked.as_f64().is_some_and(|number| number < 0.0) {
@@ -159,7 +159,7 @@ pub fn checked(input: &Input, value: &Json) -> Result<Json, Mismatch> {
 }
 
 /// Whether every name is declared.
-pub fn check_names(profile: &Profile, given: &Map<String, Json>) -> Result<(), Mismatch> {
+pub(crate) fn check_names(profile: &Profile, given: &Map<String, Json>) -> Result<(), Mismatch> {
     let fields: Vec<_> = profile.inputs.iter().map(|input| Field { required: false, ..input.field.clone() }).collect();
     let unknown = given.keys().find(|key| fields.iter().all(|field| field.name != **key));
     let Some(unknown) = unknown else { return Ok(()) };

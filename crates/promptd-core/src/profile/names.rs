@@ -62,7 +62,7 @@ fn unknown<'k>(name: &str, parent: &str, known: impl Iterator<Item = &'k str>) -
 }
 
 /// A name that every template may use.
-pub struct Root {
+pub(super) struct Root {
     /// The name.
     pub name: &'static str,
     /// Its text fields; empty: it has none and is what `whole` says.
@@ -94,7 +94,7 @@ const fn flag(name: &'static str, deps: TurnFields) -> Root {
 }
 
 /// All of them. Text that is not known is empty, so that `when: user.name` asks for it.
-pub const ROOTS: &[Root] = &[
+pub(super) const ROOTS: &[Root] = &[
     object("agent", &["id", "name"], TurnFields::AGENT),
     object("user", &["id", "name"], TurnFields::USER),
     object("channel", &["name", "user_id", "chat_type", "group_id"], TurnFields::CHANNEL),
@@ -124,21 +124,21 @@ pub const ROOTS: &[Root] = &[
 
 /// The root of that name.
 #[must_use]
-pub fn root(name: &str) -> Option<&'static Root> {
+pub(super) fn root(name: &str) -> Option<&'static Root> {
     ROOTS.iter().find(|root| root.name == name)
 }
 
 impl Root {
     /// What it is.
     #[must_use]
-    pub fn ty(&self) -> Type {
+    pub(super) fn ty(&self) -> Type {
         if self.fields.is_empty() { (self.whole)() } else { Type::Object(text_fields(self.fields)) }
     }
 }
 
 /// Text fields of those names.
 #[must_use]
-pub fn text_fields(names: &[&str]) -> Vec<Field> {
+pub(super) fn text_fields(names: &[&str]) -> Vec<Field> {
     let field = |name: &&str| Field {
         name: (*name).to_owned(),
         ty: Type::Text,

@@ -24,7 +24,13 @@ use crate::{
 
 /// Checks a profile. Faults found before are in `faults`; the profile is of use only if there are none at the end.
 #[must_use]
-pub fn compile(raw: RawProfile, name: Id, built_in: bool, source: Arc<str>, faults: &mut Vec<ProfileFault>) -> Profile {
+pub(super) fn compile(
+    raw: RawProfile,
+    name: Id,
+    built_in: bool,
+    source: Arc<str>,
+    faults: &mut Vec<ProfileFault>,
+) -> Profile {
     let inputs = inputs::declared(&raw.inputs, faults);
     let fields: Vec<Field> = inputs.iter().map(|input| input.field.clone()).collect();
     let mut compiler =

@@ -6,7 +6,7 @@ mod spanned;
 use std::sync::Arc;
 
 use self::spanned::{amount, spanned, text, texts};
-pub use self::{
+pub(super) use self::{
     section::RawSection,
     spanned::{ProfileFault, Spanned},
 };
@@ -17,7 +17,7 @@ use crate::{
 
 /// A profile as written.
 #[derive(Debug, Clone)]
-pub struct RawProfile {
+pub(super) struct RawProfile {
     /// `name`.
     pub name: Option<Spanned<String>>,
     /// `extends`.
@@ -38,7 +38,7 @@ pub struct RawProfile {
 
 /// One of `budgets`.
 #[derive(Debug, Clone)]
-pub struct RawBudget {
+pub(super) struct RawBudget {
     /// Its name.
     pub name: Spanned<String>,
     /// `limit`.
@@ -51,7 +51,7 @@ pub struct RawBudget {
 
 /// One of `messages`.
 #[derive(Debug, Clone)]
-pub struct RawMessage {
+pub(super) struct RawMessage {
     /// `name`; the conversation is named by its key.
     pub name: Spanned<String>,
     /// `role`.
@@ -69,11 +69,11 @@ pub struct RawMessage {
 }
 
 /// The key of `messages` that stands for the caller's conversation.
-pub const CONVERSATION: &str = "conversation";
+pub(super) const CONVERSATION: &str = "conversation";
 
 /// `conversation`, as one of `messages`.
 #[derive(Debug, Clone, Default)]
-pub struct RawConversation {
+pub(super) struct RawConversation {
     /// `when`.
     pub when: Option<Spanned<String>>,
     /// `stages`.
@@ -97,7 +97,7 @@ pub struct RawConversation {
 impl RawProfile {
     /// Decodes a file's root; faults go where `fields` collects them.
     #[must_use]
-    pub fn read(root: &Node, mut fields: Fields<'_, '_>, file: &Arc<str>) -> Self {
+    pub(super) fn read(root: &Node, mut fields: Fields<'_, '_>, file: &Arc<str>) -> Self {
         let input = |pair: &Pair| (spanned(pair.key.clone(), pair.at, file), pair.value.clone());
         let profile = Self {
             name: text(&mut fields, "name", file),

@@ -9,7 +9,7 @@ macro_rules! raw_section {
     ($($(#[doc = $doc:literal])+ $field:ident: $ty:ty = $read:ident($key:literal);)+) => {
         /// One of a message's `sections`.
         #[derive(Debug, Clone)]
-        pub struct RawSection {
+        pub(crate) struct RawSection {
             /// `id`.
             pub id: Spanned<String>,
             /// `remove`.
@@ -37,7 +37,7 @@ macro_rules! raw_section {
 
             /// This section, with what it leaves out taken from `base`.
             #[must_use]
-            pub fn over(self, base: Self) -> Self {
+            pub(crate) fn over(self, base: Self) -> Self {
                 Self { id: self.id, remove: self.remove, after: self.after, $($field: self.$field.or(base.$field),)+ }
             }
         }

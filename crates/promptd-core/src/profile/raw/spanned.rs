@@ -9,7 +9,7 @@ use crate::{
 
 /// A value and where it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spanned<T> {
+pub(crate) struct Spanned<T> {
     /// The value.
     pub value: T,
     /// Where it stands.
@@ -25,11 +25,11 @@ pub(super) fn spanned<T>(value: T, at: Mark, file: &Arc<str>) -> Spanned<T> {
 }
 
 /// A fault of a profile: its code and one sentence.
-pub type ProfileFault = Spanned<(Code, String)>;
+pub(crate) type ProfileFault = Spanned<(Code, String)>;
 
 impl<T> Spanned<T> {
     /// A fault at this place.
-    pub fn fault(&self, code: Code, message: impl Into<String>) -> ProfileFault {
+    pub(crate) fn fault(&self, code: Code, message: impl Into<String>) -> ProfileFault {
         Spanned { value: (code, message.into()), at: self.at, file: self.file.clone(), literal: false }
     }
 }
@@ -37,7 +37,7 @@ impl<T> Spanned<T> {
 impl ProfileFault {
     /// A fault of the YAML file of that name.
     #[must_use]
-    pub fn of(fault: Fault, file: &Arc<str>) -> Self {
+    pub(crate) fn of(fault: Fault, file: &Arc<str>) -> Self {
         Spanned { value: (fault.code, fault.message), at: fault.at, file: file.clone(), literal: false }
     }
 }

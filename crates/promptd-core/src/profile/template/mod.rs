@@ -14,7 +14,7 @@ use super::{filters, names::Names};
 use crate::turn::TurnFields;
 
 /// How many steps one template may take, so that no template runs for ever.
-pub const FUEL: u64 = 2_000_000;
+pub(super) const FUEL: u64 = 2_000_000;
 
 /// A checked template.
 #[derive(Debug, Clone, Default)]
@@ -196,7 +196,7 @@ pub trait Scope {
 }
 
 /// A scope without any name.
-pub struct NoNames;
+pub(super) struct NoNames;
 
 impl Scope for NoNames {
     fn text(&self, _: &str, _: &str) -> Option<Cow<'_, str>> {

@@ -9,11 +9,11 @@ use crate::tokens::Encoding;
 
 /// The counts of the blocks that a revision shares, filled when first asked for.
 #[derive(Debug, Default)]
-pub struct SharedCounts([OnceLock<Box<[BlockCount]>>; Encoding::ALL.len()]);
+pub(super) struct SharedCounts([OnceLock<Box<[BlockCount]>>; Encoding::ALL.len()]);
 
 /// The count of one block.
 #[derive(Debug)]
-pub struct BlockCount {
+pub(super) struct BlockCount {
     pub alone: u64,
     /// What follows it where it is not the last of its message.
     pub separator: String,
@@ -23,7 +23,11 @@ pub struct BlockCount {
 
 impl SharedCounts {
     /// The counts of all blocks, each given with the separator after it.
-    pub fn get<'b>(&self, encoding: Encoding, blocks: impl Iterator<Item = (&'b str, &'b str)>) -> &[BlockCount] {
+    pub(super) fn get<'b>(
+        &self,
+        encoding: Encoding,
+        blocks: impl Iterator<Item = (&'b str, &'b str)>,
+    ) -> &[BlockCount] {
         let block = |(text, separator): (&str, &str)| {
             let (alone, followed) = count(encoding, text, &[text, separator].concat());
             BlockCount { alone, separator: separator.to_owned(), followed }
@@ -33,7 +37,7 @@ impl SharedCounts {
 }
 
 /// The tokens of a text alone and with what follows it. They differ in its last part only.
-pub fn count(encoding: Encoding, text: &str, followed: &str) -> (u64, u64) {
+pub(super) fn count(encoding: Encoding, text: &str, followed: &str) -> (u64, u64) {
     if text.len() == followed.len() {
         let alone = encoding.count(text);
         return (alone, alone);
@@ -45,7 +49,7 @@ pub fn count(encoding: Encoding, text: &str, followed: &str) -> (u64, u64) {
 }
 
 /// Whether a text may be counted up to `at` and from there on.
-pub fn begins_a_part(text: &str, at: usize) -> bool {
+pub(super) fn begins_a_part(text: &str, at: usize) -> bool {
     text[..at].ends_with('\n') && text[at..].starts_with(|next: char| !next.is_whitespace() && next != '/')
 }
 

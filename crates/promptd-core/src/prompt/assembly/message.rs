@@ -14,7 +14,7 @@ use crate::{
 
 /// A message joined from its sections.
 #[derive(Debug)]
-pub struct JoinedMessage {
+pub(super) struct JoinedMessage {
     /// Its text; empty: there is no message.
     pub content: String,
     size: Size,
@@ -25,7 +25,7 @@ pub struct JoinedMessage {
 
 impl JoinedMessage {
     /// Joins the sections of a message that will be at `index`, and adds their reports to `reports`.
-    pub fn new<'a>(
+    pub(super) fn new<'a>(
         spec: &MessageSpec,
         sections: Vec<Cow<'a, [TextBlock<'a>]>>,
         index: u32,
@@ -48,7 +48,7 @@ impl JoinedMessage {
     }
 
     /// The prompt's message, made for one turn.
-    pub fn into_message(self, spec: &MessageSpec) -> Message<'_> {
+    pub(super) fn into_message(self, spec: &MessageSpec) -> Message<'_> {
         let Self { content, size, stability, digest, cache_prefix } = self;
         Message {
             role: spec.role,
@@ -65,7 +65,7 @@ impl JoinedMessage {
     }
 
     /// The prompt's message, shared by all prompts of a revision.
-    pub fn shared<'a>(&'a self, spec: &'a MessageSpec, memo: &'a Memo) -> Message<'a> {
+    pub(super) fn shared<'a>(&'a self, spec: &'a MessageSpec, memo: &'a Memo) -> Message<'a> {
         Message {
             role: spec.role,
             name: &spec.name,

@@ -36,7 +36,7 @@ pub struct Prepared {
 
 /// A profile over a snapshot, for a turn that sets nothing.
 #[derive(Debug)]
-pub struct PreparedProfile {
+pub(super) struct PreparedProfile {
     /// The inputs' values; empty where a required one is missing.
     pub inputs: Vec<Value>,
     /// By part.
@@ -46,14 +46,14 @@ pub struct PreparedProfile {
 
 /// A part of a profile; the conversation's is empty.
 #[derive(Debug, Default)]
-pub struct PreparedPart {
+pub(super) struct PreparedPart {
     pub sections: Vec<RenderedSection<'static>>,
     pub message: Option<PreparedMessage>,
 }
 
 /// A message as it is in every turn that sets none of the fields that it depends on.
 #[derive(Debug)]
-pub struct PreparedMessage {
+pub(super) struct PreparedMessage {
     pub message: JoinedMessage,
     /// The reports of its sections, as if the message were the first of its prompt.
     pub sections: Vec<SectionReport<'static>>,
@@ -73,7 +73,7 @@ impl Prepared {
 
 impl PreparedProfile {
     /// The token counts of all blocks, by the number in their reports.
-    pub fn counts(&self, profile: &Profile, encoding: Encoding) -> &[BlockCount] {
+    pub(super) fn counts(&self, profile: &Profile, encoding: Encoding) -> &[BlockCount] {
         let messages = profile.parts.iter().zip(&self.parts).filter_map(|(part, prepared)| match part {
             Part::Message(spec) => Some((spec, prepared)),
             Part::Conversation(_) => None,

@@ -11,7 +11,7 @@ use crate::{
 const PER_MESSAGE: u64 = 4;
 
 /// A message of the conversation that says `content`.
-pub fn message(message: &ConversationMessage, content: &str) -> u64 {
+pub(crate) fn message(message: &ConversationMessage, content: &str) -> u64 {
     let body = match message.role {
         Role::Tool => {
             fixed(r#"[{"type":"tool-result","toolCallId":,"toolName":,"output":{"type":"text","value":}}]"#)
@@ -36,12 +36,12 @@ pub fn message(message: &ConversationMessage, content: &str) -> u64 {
 }
 
 /// A user message that says `text`.
-pub fn user_message(text: &str) -> u64 {
+pub(crate) fn user_message(text: &str) -> u64 {
     of_message(Role::User, string(text))
 }
 
 /// A summary whose tokens its author did not count: a quarter of its length.
-pub fn summary(text: &str) -> u64 {
+pub(crate) fn summary(text: &str) -> u64 {
     (utf16(text) as u64).div_ceil(4)
 }
 

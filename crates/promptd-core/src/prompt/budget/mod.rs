@@ -11,7 +11,7 @@ use crate::{
 
 /// What is left of every budget of a profile.
 #[derive(Debug, Clone, Default)]
-pub struct Budgets(Vec<Left>);
+pub(super) struct Budgets(Vec<Left>);
 
 #[derive(Debug, Clone, Copy)]
 struct Left {
@@ -23,7 +23,7 @@ struct Left {
 impl Budgets {
     /// All of them, untouched.
     #[must_use]
-    pub fn new(scope: &TurnScope<'_>) -> Self {
+    pub(super) fn new(scope: &TurnScope<'_>) -> Self {
         let left = |budget: &Budget| Left {
             rest: scope.amount(&budget.limit).unwrap_or(u64::MAX),
             unit: budget.unit,
@@ -34,13 +34,13 @@ impl Budgets {
 
     /// What is left of one, in its unit.
     #[must_use]
-    pub fn rest(&self, index: usize) -> u64 {
+    pub(super) fn rest(&self, index: usize) -> u64 {
         self.0.get(index).map_or(u64::MAX, |left| left.rest)
     }
 
     /// How much of one an entry takes.
     #[must_use]
-    pub fn entry(&self, index: usize, text: &str) -> u64 {
+    pub(super) fn entry(&self, index: usize, text: &str) -> u64 {
         match self.0.get(index).map(|left| left.unit) {
             Some(Unit::Entries) => 1,
             _ => self.cost(index, text),
@@ -49,7 +49,7 @@ impl Budgets {
 
     /// How much of one the text around entries takes.
     #[must_use]
-    pub fn cost(&self, index: usize, text: &str) -> u64 {
+    pub(super) fn cost(&self, index: usize, text: &str) -> u64 {
         let cost = match self.0.get(index).map(|left| left.unit) {
             None | Some(Unit::Chars) => measure::chars(text),
             Some(Unit::Utf16) => measure::utf16(text),
@@ -62,14 +62,14 @@ impl Budgets {
     }
 
     /// Takes from one.
-    pub fn take(&mut self, index: usize, cost: u64) {
+    pub(super) fn take(&mut self, index: usize, cost: u64) {
         if let Some(left) = self.0.get_mut(index) {
             left.rest = left.rest.saturating_sub(cost);
         }
     }
 
     /// An entry did not fit: takes what its section used, or all, so that nothing that comes after has its place.
-    pub fn overflow(&mut self, index: usize, used: u64) {
+    pub(super) fn overflow(&mut self, index: usize, used: u64) {
         match self.0.get(index).map(|left| left.on_overflow) {
             Some(OnOverflow::NextSection) => self.take(index, used),
             _ => self.take(index, u64::MAX),

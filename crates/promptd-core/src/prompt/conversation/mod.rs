@@ -2,7 +2,7 @@
 
 mod duplicates;
 mod message;
-pub mod segments;
+pub(super) mod segments;
 mod tool_pairs;
 mod tool_results;
 mod trim;
@@ -14,16 +14,16 @@ use crate::{
     profile::ConversationSpec,
 };
 
-pub use window::ConversationWindow;
+pub(super) use window::ConversationWindow;
 use window::{LeftOut, summary};
 
 /// The report for a profile that has no place for a conversation.
-pub fn not_carried() -> ConversationWindow<'static> {
+pub(super) fn not_carried() -> ConversationWindow<'static> {
     ConversationWindow::omitted("The profile has no place for a conversation: the caller adds it.")
 }
 
 /// Carries the turn's conversation.
-pub fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> ConversationWindow<'a> {
+pub(super) fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> ConversationWindow<'a> {
     if let Some(reason) = omitted(spec, scope) {
         return ConversationWindow::omitted(reason);
     }

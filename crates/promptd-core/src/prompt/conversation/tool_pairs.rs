@@ -7,7 +7,7 @@ use crate::turn::{ConversationMessage, Role};
 /// The messages at `kept`, without orphans: a call whose results are not all there goes with those that are, a result
 /// without its call goes, and results stand directly after their call. A result belongs to the newest call of its id
 /// before it: some providers count calls anew in every message.
-pub fn paired(all: &[ConversationMessage], kept: &[usize]) -> Vec<usize> {
+pub(super) fn paired(all: &[ConversationMessage], kept: &[usize]) -> Vec<usize> {
     // By call id, where it was made last: the message, and which of its calls still wait.
     let mut open: HashMap<&str, (usize, VecDeque<usize>)> = HashMap::new();
     let mut answers: HashMap<usize, Vec<Option<usize>>> = HashMap::new();

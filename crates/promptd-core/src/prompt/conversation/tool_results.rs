@@ -7,7 +7,7 @@ use crate::{
 
 /// The head of a tool result, and the note that says so.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Shortened {
+pub(super) struct Shortened {
     /// Head and note.
     pub text: String,
     /// Where the head ends.
@@ -17,7 +17,7 @@ pub struct Shortened {
 }
 
 /// The head of a message that is a tool's result and too long; `None`: it is carried whole.
-pub fn shortened(message: &ConversationMessage, limit: u64) -> Option<Shortened> {
+pub(super) fn shortened(message: &ConversationMessage, limit: u64) -> Option<Shortened> {
     if message.role == Role::Tool { shorten(&message.content, limit) } else { None }
 }
 

@@ -14,7 +14,7 @@ use crate::{
 
 /// The messages that are carried, and what became of the rest.
 #[derive(Debug, Default)]
-pub struct ConversationWindow<'a> {
+pub(crate) struct ConversationWindow<'a> {
     /// In order.
     pub messages: Vec<Message<'a>>,
     /// One for the window, and one for each message that was cut or lost; positions count from the first carried message.
@@ -26,7 +26,7 @@ pub struct ConversationWindow<'a> {
 
 impl ConversationWindow<'_> {
     /// No messages, for a reason.
-    pub fn omitted(reason: &'static str) -> Self {
+    pub(crate) fn omitted(reason: &'static str) -> Self {
         Self { sections: vec![report(Outcome::Omitted, reason)], ..Self::default() }
     }
 }

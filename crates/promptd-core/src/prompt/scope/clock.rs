@@ -14,7 +14,7 @@ const WHOLE_SECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(0))
 impl TurnScope<'_> {
     /// A moment in the turn's zone: RFC 3339 with offset, whole seconds.
     #[must_use]
-    pub fn local(&self, moment: Timestamp) -> String {
+    pub(crate) fn local(&self, moment: Timestamp) -> String {
         let offset = self.zone().to_offset(moment);
         // Where local time was the sun's, offsets had seconds, which RFC 3339 has not.
         let minutes = (offset.seconds() + 30).div_euclid(60);
@@ -24,13 +24,13 @@ impl TurnScope<'_> {
 
     /// The turn's zone, else the workspace's.
     #[must_use]
-    pub fn zone(&self) -> &TimeZone {
+    pub(crate) fn zone(&self) -> &TimeZone {
         self.turn.time_zone.as_ref().unwrap_or(&self.snapshot.manifest.agent.time_zone)
     }
 
     /// The zone's IANA name.
     #[must_use]
-    pub fn zone_name(&self) -> &str {
+    pub(crate) fn zone_name(&self) -> &str {
         self.zone().iana_name().unwrap_or("UTC")
     }
 

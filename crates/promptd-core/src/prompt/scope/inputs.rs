@@ -41,14 +41,14 @@ fn invalid(mismatch: &Mismatch) -> TurnError {
 impl TurnScope<'_> {
     /// The value of a declared input.
     #[must_use]
-    pub fn input(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn input(&self, name: &str) -> Option<&Value> {
         let index = self.profile.inputs.iter().position(|input| input.field.name == name)?;
         self.inputs.get(index)
     }
 
     /// A number, or its input's value; `None`: the input has none, or a negative one.
     #[must_use]
-    pub fn amount(&self, amount: &Amount) -> Option<u64> {
+    pub(crate) fn amount(&self, amount: &Amount) -> Option<u64> {
         match amount {
             Amount::Fixed(number) => Some(*number),
             Amount::Input(name) => self.input(name)?.as_i64().and_then(|number| u64::try_from(number).ok()),
@@ -57,7 +57,7 @@ impl TurnScope<'_> {
 
     /// A share, or its input's value, clamped to 0..=1.
     #[must_use]
-    pub fn share(&self, share: &Share) -> f64 {
+    pub(crate) fn share(&self, share: &Share) -> f64 {
         let share = match share {
             Share::Fixed(share) => Some(*share),
             Share::Input(name) => self.input(name).and_then(|value| f64::try_from(value.clone()).ok()),

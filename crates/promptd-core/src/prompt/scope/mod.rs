@@ -47,7 +47,7 @@ pub(super) struct TrimmedHistory {
 
 impl<'a> TurnScope<'a> {
     /// Cleans the turn's one-line values; `findings` reports what was removed from them.
-    pub fn new(
+    pub(super) fn new(
         snapshot: &'a Snapshot,
         profile: &'a Profile,
         turn: &'a Turn,
@@ -97,17 +97,17 @@ impl<'a> TurnScope<'a> {
 
     /// Whether neither the turn nor the workspace wants the context files.
     #[must_use]
-    pub fn skips_context_files(&self) -> bool {
+    pub(super) fn skips_context_files(&self) -> bool {
         self.turn.skip_context_files || self.snapshot.manifest.agent.skip_context_files
     }
 
     /// The snippets that have text.
-    pub fn knowledge(&self) -> impl Iterator<Item = &'a Snippet> {
+    pub(super) fn knowledge(&self) -> impl Iterator<Item = &'a Snippet> {
         self.turn.knowledge.iter().filter(|snippet| !snippet.content.trim().is_empty())
     }
 
     /// The skills that this turn may see, in order.
-    pub fn skills(&self) -> impl Iterator<Item = &'a Skill> {
+    pub(super) fn skills(&self) -> impl Iterator<Item = &'a Skill> {
         let filters = [self.turn.skill_filter.as_ref(), self.turn.skill_access.as_ref()];
         self.snapshot.skills.iter().filter(move |skill| {
             skill.is_shown() && filters.iter().flatten().all(|filter| filter.admits(&skill.name, &skill.folder_name))

@@ -8,12 +8,12 @@ use crate::{
 };
 
 /// Puts a caller's value on one line, and tells what that took from it.
-pub fn one_line<'v>(value: &'v str, limit: usize, field: &str, findings: &mut Vec<Finding>) -> Cow<'v, str> {
+pub(crate) fn one_line<'v>(value: &'v str, limit: usize, field: &str, findings: &mut Vec<Finding>) -> Cow<'v, str> {
     one_line_of(value, limit, "the value", || Place::field(field), findings)
 }
 
 /// The same for `what`, which is found at `place`.
-pub fn one_line_of<'v>(
+pub(super) fn one_line_of<'v>(
     value: &'v str,
     limit: usize,
     what: &str,

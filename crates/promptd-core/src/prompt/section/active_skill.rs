@@ -19,13 +19,13 @@ use crate::{
 const INPUT: &str = "active_skill";
 
 /// Refuses a turn whose input names a skill that it may not see.
-pub fn check(scope: &TurnScope<'_>) -> Result<(), TurnError> {
+pub(crate) fn check(scope: &TurnScope<'_>) -> Result<(), TurnError> {
     let asks = |(_, spec): (&_, &SectionSpec)| matches!(spec.body, Body::ActiveSkill(_));
     if scope.input(INPUT).is_some() && scope.profile.sections().any(asks) { find(scope).map(drop) } else { Ok(()) }
 }
 
 /// Renders the template over the active skill; without one there is nothing.
-pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<'a>) -> RenderedSection<'a> {
+pub(super) fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<'a>) -> RenderedSection<'a> {
     let Ok(Some(skill)) = find(scope) else { return RenderedSection::omitted(spec) };
     // A reader of UTF-16, such as the JVM, sorts characters beyond U+FFFF before those at the end of the first plane.
     let mut files: Vec<&str> = skill.files.iter().map(|file| &*file.path).collect();

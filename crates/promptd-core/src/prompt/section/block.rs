@@ -10,7 +10,7 @@ use crate::{
 
 /// A text and what became of it.
 #[derive(Debug, Clone)]
-pub struct TextBlock<'a> {
+pub(crate) struct TextBlock<'a> {
     text: String,
     /// The text's characters.
     chars: u64,
@@ -25,35 +25,35 @@ pub struct TextBlock<'a> {
 
 impl<'a> TextBlock<'a> {
     /// The text; empty: nothing.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// How many characters the text has.
-    pub fn chars(&self) -> u64 {
+    pub(crate) fn chars(&self) -> u64 {
         self.chars
     }
 
     /// What stands before it where it is not the first of its message. `sections` is its section's separator.
-    pub fn separator<'s>(&'s self, sections: &'s str) -> &'s str {
+    pub(crate) fn separator<'s>(&'s self, sections: &'s str) -> &'s str {
         self.separator.as_deref().unwrap_or(sections)
     }
 
     /// Adds to the text what its report does not count.
-    pub fn append(&mut self, text: &str) {
+    pub(crate) fn append(&mut self, text: &str) {
         self.text.push_str(text);
         self.chars += Size::of(text).chars;
         self.chunks = None;
     }
 
     /// Makes the digests ready. `separator` is its section's.
-    pub fn hash(&mut self, separator: &str) {
+    pub(crate) fn hash(&mut self, separator: &str) {
         let separator = self.separator(separator);
         self.chunks = Some([digest::chunk("", &self.text), digest::chunk(separator, &self.text)]);
     }
 
     /// The digest of its chunk, with the separator that stands before it.
-    pub fn chunk(&self, separator: &str) -> Digest {
+    pub(crate) fn chunk(&self, separator: &str) -> Digest {
         match self.chunks {
             Some([first, _]) if separator.is_empty() => first,
             Some([_, following]) => following,
@@ -62,18 +62,18 @@ impl<'a> TextBlock<'a> {
     }
 
     /// A block that says all there was to say. Blank text is as good as none.
-    pub fn included(id: impl Into<Cow<'a, str>>, stability: Stability, text: String) -> Self {
+    pub(crate) fn included(id: impl Into<Cow<'a, str>>, stability: Stability, text: String) -> Self {
         let size = Size::of(&text);
         Self { text, chars: size.chars, ..Self::without_text(id, Outcome::Included, "", stability, size, size) }
     }
 
     /// A block that had nothing to say.
-    pub fn omitted(id: impl Into<Cow<'a, str>>, stability: Stability, reason: impl Into<Cow<'a, str>>) -> Self {
+    pub(crate) fn omitted(id: impl Into<Cow<'a, str>>, stability: Stability, reason: impl Into<Cow<'a, str>>) -> Self {
         Self::without_text(id, Outcome::Omitted, reason, stability, Size::default(), Size::default())
     }
 
     /// A block that had something to say, and all of it was kept out.
-    pub fn dropped(
+    pub(crate) fn dropped(
         id: impl Into<Cow<'a, str>>,
         stability: Stability,
         reason: impl Into<Cow<'a, str>>,
@@ -84,7 +84,7 @@ impl<'a> TextBlock<'a> {
 
     /// The same block, of which a part was kept out.
     #[must_use]
-    pub fn truncated(mut self, reason: impl Into<Cow<'a, str>>, original: Size, included: Size) -> Self {
+    pub(crate) fn truncated(mut self, reason: impl Into<Cow<'a, str>>, original: Size, included: Size) -> Self {
         self.report.outcome = Outcome::Truncated;
         self.report.reason = reason.into();
         self.report.original = original;
@@ -94,21 +94,21 @@ impl<'a> TextBlock<'a> {
 
     /// The same block, made from a file.
     #[must_use]
-    pub fn made_from(mut self, source: Source) -> Self {
+    pub(crate) fn made_from(mut self, source: Source) -> Self {
         self.report.source = Some(Cow::Owned(source));
         self
     }
 
     /// The same block, with a separator of its own; `None`: its section's.
     #[must_use]
-    pub fn separated_by(mut self, separator: Option<String>) -> Self {
+    pub(crate) fn separated_by(mut self, separator: Option<String>) -> Self {
         self.separator = separator;
         self.chunks = None;
         self
     }
 
     /// The same block, borrowing nothing.
-    pub fn into_owned(self) -> TextBlock<'static> {
+    pub(crate) fn into_owned(self) -> TextBlock<'static> {
         let Self { text, chars, separator, report, chunks } = self;
         TextBlock { text, chars, separator, report: report.into_owned(), chunks }
     }

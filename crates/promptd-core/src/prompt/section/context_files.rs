@@ -19,7 +19,7 @@ use crate::{
 
 /// Renders the heading and every file that has text. Shares are fair, not first come first served: what small files
 /// leave of the total goes to the large ones.
-pub fn render<'a>(
+pub(super) fn render<'a>(
     spec: &'a SectionSpec,
     heading: &Template,
     entry: &Template,

@@ -16,7 +16,7 @@ use crate::{
 
 /// The document of a pattern, or the path that gave none. A newest file that could not be read is not replaced by an
 /// older one.
-pub fn find<'s>(snapshot: &'s Snapshot, pattern: &FilePattern) -> Result<&'s Document, String> {
+pub(super) fn find<'s>(snapshot: &'s Snapshot, pattern: &FilePattern) -> Result<&'s Document, String> {
     if let FilePattern::Path(path) = pattern {
         return snapshot.documents.get(path.as_str()).ok_or_else(|| path.clone());
     }
@@ -30,7 +30,12 @@ pub fn find<'s>(snapshot: &'s Snapshot, pattern: &FilePattern) -> Result<&'s Doc
 }
 
 /// The block for a file that gave no document.
-pub fn absent<'a>(id: impl Into<Cow<'a, str>>, stability: Stability, snapshot: &Snapshot, path: &str) -> TextBlock<'a> {
+pub(super) fn absent<'a>(
+    id: impl Into<Cow<'a, str>>,
+    stability: Stability,
+    snapshot: &Snapshot,
+    path: &str,
+) -> TextBlock<'a> {
     match snapshot.unusable.get(path) {
         Some(finding) => {
             let source = Source { path: path.into(), sha256: "".into() };
@@ -42,12 +47,12 @@ pub fn absent<'a>(id: impl Into<Cow<'a, str>>, stability: Stability, snapshot: &
 }
 
 /// Where a document's text came from.
-pub fn source(document: &Document) -> Source {
+pub(super) fn source(document: &Document) -> Source {
     Source { path: document.path.clone(), sha256: document.sha256.clone() }
 }
 
 /// How long a document is.
-pub fn extent(document: &Document) -> Extent {
+pub(super) fn extent(document: &Document) -> Extent {
     if document.partial {
         Extent::Partial { bytes: document.total_bytes }
     } else {
@@ -56,30 +61,30 @@ pub fn extent(document: &Document) -> Extent {
 }
 
 /// The size of a document's contents; of a partly read one, its bytes and the characters that were read.
-pub fn original(document: &Document) -> Size {
+pub(super) fn original(document: &Document) -> Size {
     let bytes = if document.partial { document.total_bytes } else { document.text.len() as u64 };
     Size { bytes, chars: document.chars as u64, tokens: None }
 }
 
 /// The size of the part of a document that is shown.
-pub fn head_size(document: &Document, shown: usize) -> Size {
+pub(super) fn head_size(document: &Document, shown: usize) -> Size {
     let head = &document.text[..measure::offset(&document.text, shown)];
     Size::of(head)
 }
 
 /// Why a document was cut.
-pub fn cut_reason(document: &Document, shown: usize) -> String {
+pub(super) fn cut_reason(document: &Document, shown: usize) -> String {
     cut::marker(&document.path, shown, extent(document)).trim_matches(['[', ']']).to_owned() + "."
 }
 
 /// The finding of a cut.
-pub fn truncated(document: &Document, shown: usize) -> Finding {
+pub(super) fn truncated(document: &Document, shown: usize) -> Finding {
     let place = Place::file(&*document.path);
     Finding::new(Code::ContextFileTruncated, place, cut_reason(document, shown).trim_end_matches('.').to_owned())
 }
 
 /// The finding of a document that was left out whole.
-pub fn dropped(document: &Document) -> Finding {
+pub(super) fn dropped(document: &Document) -> Finding {
     let message = format!("{} was left out: its limit leaves no room even for the marker of a cut", document.path);
     Finding::new(Code::ContextFileDropped, Place::file(&*document.path), message)
 }

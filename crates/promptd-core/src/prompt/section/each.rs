@@ -18,7 +18,7 @@ use crate::{
 /// Renders header, entries and footer. A list that its filters made shorter is a window: no loss, but told. Under a
 /// budget only whole entries are taken, in order: the first that does not fit ends the section, and the budget for every
 /// section after it unless the profile says otherwise.
-pub fn render<'a>(
+pub(super) fn render<'a>(
     spec: &'a SectionSpec,
     each: &Each,
     scope: &TurnScope<'a>,

@@ -12,7 +12,12 @@ use crate::{
 };
 
 /// Renders the facts that are known. Every value stays on its line.
-pub fn render<'a>(spec: &'a SectionSpec, header: &str, facts: &[Fact], scope: &TurnScope<'a>) -> RenderedSection<'a> {
+pub(super) fn render<'a>(
+    spec: &'a SectionSpec,
+    header: &str,
+    facts: &[Fact],
+    scope: &TurnScope<'a>,
+) -> RenderedSection<'a> {
     let mut text = String::with_capacity(1024);
     let mut findings = Vec::new();
     text.push_str(header);

@@ -11,15 +11,15 @@ mod skills;
 mod summary_tree;
 mod text;
 
-pub use active_skill::check as check_active_skill;
-pub use block::TextBlock;
-pub use rendered::RenderedSection;
+pub(super) use active_skill::check as check_active_skill;
+pub(super) use block::TextBlock;
+pub(super) use rendered::RenderedSection;
 
 use super::{budget::Budgets, scope::TurnScope};
 use crate::profile::{Body, SectionSpec};
 
 /// Renders a section of the profile for a turn.
-pub fn render<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, budgets: &mut Budgets) -> RenderedSection<'a> {
+pub(super) fn render<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, budgets: &mut Budgets) -> RenderedSection<'a> {
     if !spec.stages.is_empty() && !spec.stages.contains(&scope.turn.stage) {
         return TextBlock::omitted(&*spec.id, spec.stability, "It is left out of this stage of the turn.").into();
     }

@@ -11,7 +11,7 @@ use crate::{
 
 /// A section rendered: one block, or several for a section of sections.
 #[derive(Debug, Clone, Default)]
-pub struct RenderedSection<'a> {
+pub(crate) struct RenderedSection<'a> {
     /// In order; a block without text is reported and nothing more.
     pub blocks: Vec<TextBlock<'a>>,
     /// What there is to tell.
@@ -20,7 +20,7 @@ pub struct RenderedSection<'a> {
 
 impl<'a> RenderedSection<'a> {
     /// A section of one block with that text; omitted where it is blank.
-    pub fn included(spec: &'a SectionSpec, text: String) -> Self {
+    pub(crate) fn included(spec: &'a SectionSpec, text: String) -> Self {
         if text.trim().is_empty() {
             Self::omitted(spec)
         } else {
@@ -29,7 +29,7 @@ impl<'a> RenderedSection<'a> {
     }
 
     /// A section that has nothing to say.
-    pub fn omitted(spec: &'a SectionSpec) -> Self {
+    pub(crate) fn omitted(spec: &'a SectionSpec) -> Self {
         let reason: Cow<'_, str> = if spec.omitted.is_empty() {
             let condition = if spec.gate.is_empty() { "has text" } else { &spec.gate };
             format!("Its condition `{condition}` does not hold.").into()
@@ -40,7 +40,7 @@ impl<'a> RenderedSection<'a> {
     }
 
     /// A section whose template failed on this turn's values.
-    pub fn failed(spec: &'a SectionSpec, scope: &TurnScope<'a>, error: &str) -> Self {
+    pub(crate) fn failed(spec: &'a SectionSpec, scope: &TurnScope<'a>, error: &str) -> Self {
         let message = format!("the section `{}` of the profile `{}` failed: {error}", spec.id, scope.profile.name);
         let reason = "Its template failed; a finding says how.";
         let block = TextBlock::dropped(&*spec.id, spec.stability, reason, Size::default());
@@ -48,7 +48,7 @@ impl<'a> RenderedSection<'a> {
     }
 
     /// What a section gives whose condition does not hold; `None`: it holds.
-    pub fn unless(spec: &'a SectionSpec, scope: &TurnScope<'a>, names: &dyn Scope) -> Option<Self> {
+    pub(crate) fn unless(spec: &'a SectionSpec, scope: &TurnScope<'a>, names: &dyn Scope) -> Option<Self> {
         let when = spec.when.as_ref()?;
         match scope.profile.templates.holds(when, names) {
             Ok(true) => None,
@@ -58,7 +58,7 @@ impl<'a> RenderedSection<'a> {
     }
 
     /// The same, borrowing nothing.
-    pub fn into_owned(self) -> RenderedSection<'static> {
+    pub(crate) fn into_owned(self) -> RenderedSection<'static> {
         RenderedSection {
             blocks: self.blocks.into_iter().map(TextBlock::into_owned).collect(),
             findings: self.findings,

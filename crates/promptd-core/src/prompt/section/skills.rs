@@ -16,10 +16,10 @@ use crate::{
 };
 
 /// The fewest characters that a description is shortened to before skills are left out instead.
-pub const MIN_DESCRIPTION_CHARS: usize = 40;
+pub(super) const MIN_DESCRIPTION_CHARS: usize = 40;
 
 /// Renders the template over the block of the skills that this turn may see.
-pub fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<'a>) -> RenderedSection<'a> {
+pub(super) fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<'a>) -> RenderedSection<'a> {
     let skills: Vec<&Skill> = scope.skills().collect();
     if skills.is_empty() {
         return RenderedSection::omitted(spec);

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Renders a template.
-pub fn render<'a>(
+pub(super) fn render<'a>(
     spec: &'a SectionSpec,
     template: &Template,
     scope: &TurnScope<'a>,
@@ -25,7 +25,7 @@ pub fn render<'a>(
 }
 
 /// Renders a template over the section's file.
-pub fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> RenderedSection<'a> {
+pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> RenderedSection<'a> {
     let (Some(pattern), Body::Text(template)) = (&spec.file, &spec.body) else { return RenderedSection::omitted(spec) };
     let document = match find(scope.snapshot, pattern) {
         Ok(document) => document,

@@ -9,7 +9,7 @@ use crate::{prompt::budget::estimate, turn::Segment};
 
 /// The summaries to show.
 #[derive(Debug, Default, PartialEq)]
-pub struct Selection<'s> {
+pub(crate) struct Selection<'s> {
     /// In the order of the history.
     pub shown: Vec<&'s Segment>,
     /// Roots that lie wholly within another.
@@ -19,7 +19,7 @@ pub struct Selection<'s> {
 }
 
 /// Where segments of level 0 end; ascending. Segments without a summary do not count.
-pub fn ends(segments: &[Segment]) -> Vec<u64> {
+pub(crate) fn ends(segments: &[Segment]) -> Vec<u64> {
     let leaves = segments.iter().filter(|segment| segment.level == 0 && is_summarised(segment));
     let mut ends: Vec<u64> = leaves.map(|segment| segment.message_end).collect();
     ends.sort_unstable();
@@ -27,7 +27,7 @@ pub fn ends(segments: &[Segment]) -> Vec<u64> {
 }
 
 /// Selects the summaries of the first `trimmed` messages of the history, for about `budget` tokens.
-pub fn select(segments: &[Segment], trimmed: u64, budget: u64) -> Selection<'_> {
+pub(crate) fn select(segments: &[Segment], trimmed: u64, budget: u64) -> Selection<'_> {
     let tree = Tree::new(segments);
     let boundary = ends(segments).into_iter().rfind(|&end| end <= trimmed).unwrap_or(trimmed);
     let (roots, shadowed) = tree.roots(boundary);

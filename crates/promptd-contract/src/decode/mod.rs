@@ -137,3 +137,6 @@ pub fn choice<E: TryFrom<i32>>(number: i32, path: impl FnOnce() -> String, viola
     }
     known
 }
+
+#[cfg(test)]
+mod every_field;

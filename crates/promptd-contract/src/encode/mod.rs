@@ -131,4 +131,6 @@ pub fn omitted(count: usize) -> Finding {
 }
 
 #[cfg(test)]
+mod every_field;
+#[cfg(test)]
 mod tests;

@@ -101,30 +101,6 @@ fn what_a_revision_shares_is_encoded_once_and_the_same() {
 }
 
 #[test]
-fn every_field_arrives() {
-    let said = said();
-    let prompt = prompt(&said);
-    let (_, read) = encoded(&prompt, &Shape::default());
-    let [skeleton, carried] = &read.messages[..] else { panic!("two messages") };
-    assert_eq!((skeleton.role(), &*skeleton.name, skeleton.ephemeral), (proto::Role::System, "skeleton", true));
-    assert_eq!((skeleton.content.chars().count(), &*skeleton.digest), (100, &*"00".repeat(32)));
-    assert_eq!((carried.conversation_index, &*carried.speaker, &*carried.tool_call_id), (Some(0), "Dana", "c0"));
-    assert_eq!(carried.tool_calls[0].name, "tide");
-    let section = &read.sections[0];
-    assert_eq!((section.outcome(), section.stability()), (proto::Outcome::Truncated, proto::Stability::Session));
-    assert_eq!((section.message_index, section.byte_start, section.byte_end), (Some(0), 0, 300));
-    assert_eq!(section.source.as_ref().map(|source| &*source.path), Some("AGENTS.md"));
-    assert_eq!(section.original_size.map(|size| (size.bytes, size.chars, size.tokens)), Some((300, 200, Some(0))));
-    assert_eq!(read.sections[1].message_index, None);
-    assert_eq!(
-        (&*read.findings[1].field, &*read.findings[2].path, read.findings[2].line),
-        ("turn.user", "AGENTS.md", 3)
-    );
-    assert_eq!((&*read.revision, &*read.profile, &*read.rendered), ("r", "p", "text"));
-    assert_eq!(read.cache_plan.map(|plan| plan.stable_bytes), Some(300));
-}
-
-#[test]
 fn what_the_caller_holds_comes_without_content() {
     let said = said();
     let prompt = prompt(&said);
@@ -136,6 +112,19 @@ fn what_the_caller_holds_comes_without_content() {
     assert!(read.not_modified && read.messages.is_empty() && read.sections.is_empty() && read.rendered.is_empty());
     let (_, read) = encoded(&prompt, &Shape { reference_conversation: true, ..Shape::default() });
     assert!(read.messages[1].content.is_empty() && !read.messages[1].not_modified);
+}
+
+#[test]
+fn a_referenced_message_that_was_changed_comes_with_content() {
+    let said = said();
+    let mut prompt = prompt(&said);
+    for (unchanged, content) in [(true, ""), (false, "界界")] {
+        prompt.messages[1].content = "界界".into();
+        prompt.messages[1].origin = Some(ConversationOrigin { index: 0, message: &said, unchanged });
+        let (_, read) = encoded(&prompt, &Shape { reference_conversation: true, ..Shape::default() });
+        assert_eq!(read.messages[1].content, content);
+        assert_eq!(read.messages[1].conversation_index, Some(0));
+    }
 }
 
 #[test]

@@ -99,6 +99,12 @@ impl Client {
     }
 }
 
+/// The figure at a quantile from 0 to 1.
+pub fn quantile(q: f64, mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[((figures.len() - 1) as f64 * q).round() as usize]
+}
+
 impl Run {
     pub fn with_cpu(self, cpu: Duration) -> Self {
         Self { cpu, ..self }

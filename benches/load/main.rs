@@ -83,27 +83,29 @@ fn plan(shape: Shape, short: bool) -> (usize, usize) {
 
 async fn compare(args: &Args) -> Vec<Comparison> {
     let folder = tempfile::tempdir().unwrap();
-    site::typical(&folder.path().join("typical"));
-    let ours = Served::promptd(folder.path());
+    let workspaces = folder.path().join("workspaces");
+    site::typical(&workspaces.join("typical"));
+    let (coalescing, uncoalesced) = (Served::promptd(&workspaces), Served::uncoalesced(&workspaces, folder.path()));
     let modes: Vec<Mode> =
         Mode::ALL.into_iter().filter(|m| args.mode.is_empty() || args.mode.iter().any(|n| n == m.as_str())).collect();
     let bar = ProgressBar::new((modes.len() * Shape::ALL.len()) as u64);
     bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}").unwrap());
     let mut comparisons = Vec::new();
     for mode in modes {
+        let ours = if mode == Mode::Uncoalesced { &uncoalesced } else { &coalescing };
         let requests = requests::rotating(&ours.address, mode).await;
         let whole = requests::rotating(&ours.address, Mode::Plain).await;
         let prebuilt = requests::answer(&ours.address, if mode == Mode::Held { &whole[0] } else { &requests[0] }).await;
         let bare = Served::bare(&prebuilt, folder.path());
         let own_texts = match mode {
             Mode::Tokens => Some(own_texts::measure(&ours.address, &requests).await),
-            Mode::Plain | Mode::Held => None,
+            Mode::Plain | Mode::Held | Mode::Uncoalesced => None,
         };
         for shape in Shape::ALL {
             bar.set_message(format!("{} {shape}", mode.as_str()));
             let (calls, rounds) = plan(shape, args.short);
             let clients = [Client::connect(&ours.address, shape).await, Client::connect(&bare.address, shape).await];
-            let servers = [&ours, &bare];
+            let servers = [ours, &bare];
             for index in [0, 1] {
                 clients[index].run(&requests, calls / 2).await;
             }

@@ -6,7 +6,7 @@ use promptd_contract::proto::{AssemblePromptRequest, Stability};
 use promptd_core::tokens::Encoding;
 use serde::{Deserialize, Serialize};
 
-use crate::{report, requests};
+use crate::{drive::quantile, requests};
 
 /// What counting the tokens of the turns' own texts costs: those that the revision does not share.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub async fn measure(address: &str, requests: &[AssemblePromptRequest]) -> OwnTe
         began.elapsed().as_secs_f64() * 1e6
     };
     // The first of these loads the encoding.
-    let micros = report::at(0.5, (0..9).map(count).collect());
+    let micros = quantile(0.5, (0..9).map(count).collect());
     let chars: usize = texts.iter().map(|text| text.chars().count()).sum();
     let calls = requests.len() as f64;
     OwnTexts { chars: chars as f64 / calls, micros: micros / calls }

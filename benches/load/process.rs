@@ -26,6 +26,15 @@ impl Served {
         Self::start(Self::command(workspaces))
     }
 
+    /// The same, without write coalescing.
+    pub fn uncoalesced(workspaces: &Path, folder: &Path) -> Self {
+        let config = folder.join("uncoalesced.yaml");
+        fs::write(&config, "grpc: {coalesce_writes: false}\n").unwrap();
+        let mut command = Self::command(workspaces);
+        command.arg("--config").arg(config);
+        Self::start(command)
+    }
+
     /// The same, logging only what is wrong: a line a save would bury the figures.
     pub fn quiet(workspaces: &Path) -> Self {
         let mut command = Self::command(workspaces);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    drive::{Run, Shape},
+    drive::{Run, Shape, quantile},
     machine,
     own_texts::OwnTexts,
     requests::Mode,
@@ -59,9 +59,9 @@ impl Comparison {
             p50: median(runs, |run| run.quantile(0.5)),
             p99: median(runs, |run| run.quantile(0.99)),
         };
-        let ratio = |figure: fn(&Run) -> f64, quantile: f64| {
+        let ratio = |figure: fn(&Run) -> f64, q: f64| {
             let pairs = rounds[0].iter().zip(&rounds[1]);
-            at(quantile, pairs.map(|(ours, bare)| figure(ours) / figure(bare)).collect())
+            quantile(q, pairs.map(|(ours, bare)| figure(ours) / figure(bare)).collect())
         };
         Self {
             mode: mode.as_str().into(),
@@ -77,13 +77,7 @@ impl Comparison {
 }
 
 fn median(runs: &[Run], figure: impl Fn(&Run) -> f64) -> f64 {
-    at(0.5, runs.iter().map(figure).collect())
-}
-
-/// The figure at a quantile.
-pub fn at(quantile: f64, mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[((figures.len() - 1) as f64 * quantile).round() as usize]
+    quantile(0.5, runs.iter().map(figure).collect())
 }
 
 impl Record {

@@ -13,16 +13,19 @@ pub enum Mode {
     Tokens,
     /// The static messages are held by the caller.
     Held,
+    /// The prompt, from a server that does not coalesce its writes.
+    Uncoalesced,
 }
 
 impl Mode {
-    pub const ALL: [Self; 3] = [Self::Plain, Self::Tokens, Self::Held];
+    pub const ALL: [Self; 4] = [Self::Plain, Self::Tokens, Self::Held, Self::Uncoalesced];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Plain => "plain",
             Self::Tokens => "tokens",
             Self::Held => "held",
+            Self::Uncoalesced => "uncoalesced",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Workspaces full of what does harm elsewhere, beside good ones: nobody but their own callers may notice.
+//! Hostile workspaces next to good ones: only the callers of the hostile ones may notice.
 
 use std::{
     fs,
@@ -15,16 +15,16 @@ use tonic::{Code, transport::Channel};
 
 use super::site::{Site, WORKSPACES, resident, write};
 
-/// The longest that one call may take beside all this, also on a busy machine.
+/// The longest that one call may take meanwhile, also on a busy machine.
 const LONGEST: Duration = Duration::from_secs(5);
-/// The most bytes that serving all this may take: far less than any of the bombs would make of it.
+/// The most bytes that serving all this may take: far less than any of the bombs would expand to.
 const MEMORY: u64 = 256 << 20;
 
-/// What is done to a hostile workspace.
-type Deed = fn(&Path);
+/// An attack on a hostile workspace.
+type Attack = fn(&Path);
 
-/// One after the other.
-const DEEDS: [(&str, Deed); 12] = [
+/// Run one after the other.
+const ATTACKS: [(&str, Attack); 12] = [
     ("a FIFO for a context file", |ws| fifo(&ws.join("AGENTS.md"))),
     ("20 GiB of nothing", |ws| fs::File::create(ws.join("SOUL.md")).unwrap().set_len(20 << 30).unwrap()),
     ("a link to the host", |ws| symlink("/etc/passwd", ws.join("IDENTITY.md")).unwrap()),
@@ -53,7 +53,7 @@ const DEEDS: [(&str, Deed); 12] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_workspaces_answer_as_if_a_hostile_one_was_not_there() {
+async fn a_hostile_workspace_does_not_affect_others() {
     let _alone = super::ALONE.lock().await;
     let root = tempfile::tempdir().unwrap();
     let site = Site::start(root.path()).await;
@@ -61,11 +61,11 @@ async fn other_workspaces_answer_as_if_a_hostile_one_was_not_there() {
     let (before, memory) = (good(&channel).await, resident());
     let hostile = root.path().join("hostile");
     fs::create_dir(&hostile).unwrap();
-    for (what, deed) in DEEDS {
-        // What was there has to answer too, in whatever way.
+    for (what, attack) in ATTACKS {
+        // Calls must be answered meanwhile too.
         let at_once = tokio::task::spawn_blocking({
             let hostile = hostile.clone();
-            move || deed(&hostile)
+            move || attack(&hostile)
         });
         assert_eq!(good(&channel).await, before, "while: {what}");
         at_once.await.unwrap();
@@ -77,36 +77,36 @@ async fn other_workspaces_answer_as_if_a_hostile_one_was_not_there() {
     assert!(grown < MEMORY, "{grown} bytes");
 }
 
-/// What each good workspace says to the same turn: revision and digest.
+/// Revision and digest that each good workspace answers to the same turn.
 async fn good(channel: &Channel) -> Vec<(String, String)> {
-    let mut said = Vec::new();
+    let mut answers = Vec::new();
     for id in WORKSPACES {
         let began = Instant::now();
         let turn = Turn { now: Some(prost_types::Timestamp::default()), ..Turn::default() };
         let request = AssemblePromptRequest { workspace_id: id.into(), turn: Some(turn), ..Default::default() };
         let prompt = PromptServiceClient::new(channel.clone()).assemble_prompt(request).await.unwrap().into_inner();
         assert!(began.elapsed() < LONGEST, "{id} took {:?}", began.elapsed());
-        said.push((prompt.revision, prompt.digest));
+        answers.push((prompt.revision, prompt.digest));
     }
-    said
+    answers
 }
 
-/// Waits until the hostile workspace is served, or refused as invalid, and has said so in a bounded answer.
+/// Waits until the hostile workspace is served or refused as invalid, in a bounded answer.
 async fn settled(channel: &Channel, what: &str) {
     let mut client = WorkspaceServiceClient::new(channel.clone());
     let began = Instant::now();
     loop {
         match client.get_workspace(GetWorkspaceRequest { workspace_id: "hostile".into() }).await {
             Ok(workspace) => {
-                let told = workspace.into_inner().workspace.unwrap();
-                assert!(told.findings.len() <= 101, "{what}: {}", told.findings.len());
-                assert!(!format!("{told:?}").contains("root:"), "{what}: a file of the host");
+                let shown = workspace.into_inner().workspace.unwrap();
+                assert!(shown.findings.len() <= 101, "{what}: {}", shown.findings.len());
+                assert!(!format!("{shown:?}").contains("root:"), "{what}: a file of the host");
                 return;
             }
             Err(status) if status.code() == Code::FailedPrecondition => return,
             Err(status) => assert_eq!(status.code(), Code::NotFound, "{what}: {status:?}"),
         }
-        assert!(began.elapsed() < 6 * LONGEST, "{what}: it never came");
+        assert!(began.elapsed() < 6 * LONGEST, "{what}: it was never answered");
         tokio::task::yield_now().await;
     }
 }

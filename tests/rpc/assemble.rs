@@ -41,7 +41,7 @@ async fn all_five_layers_come_in_order_and_the_same_request_gives_the_same_bytes
 }
 
 #[tokio::test]
-async fn what_belongs_to_a_turn_changes_its_own_layer_alone_and_no_other_turn() {
+async fn a_turn_changes_its_own_layer_alone_and_no_other_turn() {
     let rig = Rig::start().await;
     let mut client = rig.prompts().await;
     let turn = |seconds, scope: &str, user_id: &str, heartbeat| proto::Turn {
@@ -113,7 +113,7 @@ async fn reports_can_be_left_out_and_the_conversation_referenced() {
 }
 
 #[tokio::test]
-async fn tokens_and_provider_fragments_come_where_asked_for() {
+async fn token_counts_and_provider_fragments_are_sent_on_request() {
     let rig = Rig::start().await;
     let mut client = rig.prompts().await;
     let text = proto::AssemblePromptRequest {
@@ -137,7 +137,7 @@ async fn tokens_and_provider_fragments_come_where_asked_for() {
 }
 
 #[tokio::test]
-async fn every_wrong_field_is_told_at_once() {
+async fn every_wrong_field_is_reported_at_once() {
     let rig = Rig::start().await;
     let request = proto::AssemblePromptRequest {
         token_encoding: "p50k_base".into(),
@@ -150,7 +150,7 @@ async fn every_wrong_field_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn ids_that_walk_are_malformed_and_read_nothing() {
+async fn ids_with_path_traversal_are_malformed_and_read_nothing() {
     let rig = Rig::start().await;
     let mut client = rig.prompts().await;
     for id in ["", "..", "../other", "/etc", "a/../../b", "a\0b", "%2e%2e%2fb", "..\\b", "C:x", &"a".repeat(4_096)] {
@@ -161,7 +161,7 @@ async fn ids_that_walk_are_malformed_and_read_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn unknown_names_are_not_found() {
     let rig = Rig::start().await;
     let mut client = rig.prompts().await;
     let other = proto::AssemblePromptRequest { workspace_id: "nowhere".into(), ..Default::default() };
@@ -193,7 +193,7 @@ async fn a_pinned_revision_stays_until_a_filter_is_tightened() {
 }
 
 #[tokio::test]
-async fn strict_refuses_a_loss_before_it_looks_at_digests() {
+async fn strict_refuses_a_loss_before_digests_are_compared() {
     let rig = Rig::start().await;
     let mut client = rig.prompts().await;
     rig.publish("harbor", harbor().file("AGENTS.md", "r".repeat(9_000)).file("SOUL.md", "s".repeat(9_000)));
@@ -208,7 +208,7 @@ async fn strict_refuses_a_loss_before_it_looks_at_digests() {
 }
 
 #[tokio::test]
-async fn a_workspace_that_never_loaded_well_tells_each_fault_and_harms_no_other() {
+async fn an_invalid_workspace_reports_each_fault_and_affects_no_other() {
     let rig = Rig::start().await;
     let mut client = rig.prompts().await;
     let tree = MemoryTree::new().file("workspace.yaml", "agent:\n  naem: x\nskils: {}\n");

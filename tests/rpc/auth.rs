@@ -1,4 +1,4 @@
-//! Tokens: who may call, what they see, and how they are taken away.
+//! Tokens: who may call, what they see, and how tokens are revoked.
 
 use promptd::grpc::{
     Access, Tokens,
@@ -44,7 +44,7 @@ fn of(id: &str) -> proto::AssemblePromptRequest {
 }
 
 #[tokio::test]
-async fn nothing_but_health_answers_without_a_token() {
+async fn only_health_answers_without_a_token() {
     let rig = start().await;
     let mut prompts = rig.prompts().await;
     for (request, reason) in [
@@ -114,7 +114,7 @@ async fn existing_and_missing_workspaces_are_denied_alike() {
 }
 
 #[tokio::test]
-async fn lists_leave_out_what_a_token_may_not_see() {
+async fn lists_omit_what_a_token_does_not_admit() {
     let rig = start().await;
     let mut client = rig.workspaces().await;
     for (token, expected) in [(ALL, &["harbor", "secret"][..]), (ONE, &["harbor"])] {
@@ -125,7 +125,7 @@ async fn lists_leave_out_what_a_token_may_not_see() {
 }
 
 #[tokio::test]
-async fn the_wall_around_skills_holds_in_every_call() {
+async fn skill_access_holds_in_every_call() {
     let rig = start().await;
     rig.publish("harbor", harbor().file("skills/broken/SKILL.md", "---\nname: broken\n---\n"));
     let response = rig.prompts().await.assemble_prompt(by(ALL, ask())).await.unwrap().into_inner();
@@ -149,7 +149,7 @@ async fn the_wall_around_skills_holds_in_every_call() {
 }
 
 #[tokio::test]
-async fn no_turn_climbs_over_the_wall_around_skills() {
+async fn no_turn_gets_around_skill_access() {
     let rig = start().await;
     let mut client = rig.prompts().await;
     rig.publish("harbor", harbor().file("skills/xurl/SKILL.md", "---\nname: xurl\ndescription: D.\n---\nHIDDEN\n"));
@@ -190,7 +190,7 @@ async fn no_turn_climbs_over_the_wall_around_skills() {
 }
 
 #[tokio::test]
-async fn open_watches_end_with_their_tokens_rights() {
+async fn open_watches_end_when_their_token_changes() {
     let rig = start().await;
     let mut client = rig.workspaces().await;
     let request = || proto::WatchWorkspaceRequest { workspace_id: "harbor".into(), ..Default::default() };
@@ -208,7 +208,7 @@ async fn open_watches_end_with_their_tokens_rights() {
     refused(revoked.message().await, Code::Unauthenticated, "TOKEN_UNKNOWN");
     refused(rig.prompts().await.assemble_prompt(by(ONE, ask())).await, Code::Unauthenticated, "TOKEN_UNKNOWN");
 
-    // The one whose token is as it was goes on.
+    // A watch whose token did not change goes on.
     rig.publish("harbor", MemoryTree::new());
     tokio::time::timeout(PATIENCE, kept.message()).await.unwrap().unwrap().unwrap();
 }

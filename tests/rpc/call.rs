@@ -25,7 +25,7 @@ async fn with(change: impl FnOnce(&mut Options)) -> Rig {
 }
 
 #[tokio::test]
-async fn a_message_over_the_limit_is_told_the_limit() {
+async fn a_message_over_the_limit_reports_the_limit() {
     let rig = with(|options| options.max_message_bytes = 10_000).await;
     let turn = proto::Turn { persona: Some("p".repeat(10_001)), ..Default::default() };
     let result = rig.prompts().await.assemble_prompt(ask_with(turn)).await;
@@ -43,7 +43,7 @@ async fn lists_over_their_bounds_name_the_field() {
 }
 
 #[tokio::test]
-async fn more_calls_than_places_are_asked_to_come_back() {
+async fn calls_over_the_limit_are_asked_to_retry() {
     let rig = with(|options| options.max_in_flight = 1).await;
     let held = Held::begin(rig.channel().await);
     rig.seen.has_begun(1).await;
@@ -55,7 +55,7 @@ async fn more_calls_than_places_are_asked_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_left_gives_its_place_back() {
+async fn a_cancelled_call_gives_its_permit_back() {
     let rig = with(|options| options.max_in_flight = 1).await;
     let held = Held::begin(rig.channel().await);
     rig.seen.has_begun(1).await;
@@ -65,7 +65,7 @@ async fn a_call_that_is_left_gives_its_place_back() {
 }
 
 #[tokio::test]
-async fn health_is_told_while_every_place_is_taken() {
+async fn health_answers_while_every_permit_is_held() {
     let rig = with(|options| options.max_in_flight = 1).await;
     let _held = Held::begin(rig.channel().await);
     rig.seen.has_begun(1).await;
@@ -75,7 +75,7 @@ async fn health_is_told_while_every_place_is_taken() {
 }
 
 #[tokio::test]
-async fn work_goes_on_in_its_place_where_its_caller_has_left() {
+async fn blocking_work_keeps_its_permit_after_its_caller_has_left() {
     let rig = with(|options| options.max_in_flight = 1).await;
     let read = || proto::ReadSkillRequest { workspace_id: "harbor".into(), name: "git".into(), ..Default::default() };
     let mut client = rig.workspaces().await;
@@ -90,18 +90,18 @@ async fn work_goes_on_in_its_place_where_its_caller_has_left() {
     rig.prompts().await.assemble_prompt(ask()).await.unwrap();
     drop(disk);
     let done = async { while client.read_skill(read()).await.is_err() {} };
-    tokio::time::timeout(PATIENCE, done).await.expect("the place is given back");
+    tokio::time::timeout(PATIENCE, done).await.expect("the permit is given back");
 }
 
 #[tokio::test]
-async fn a_call_cannot_stay_longer_than_the_server_allows() {
+async fn a_call_ends_at_the_servers_time_limit() {
     let rig = with(|options| options.max_call_time = Duration::from_millis(50)).await;
     let held = Held::begin(rig.channel().await);
     refused(held.answer.await.unwrap(), Code::DeadlineExceeded, "DEADLINE_EXCEEDED");
 }
 
 #[tokio::test]
-async fn a_panic_is_one_calls_own() {
+async fn a_panic_fails_one_call_alone() {
     let rig = Rig::start().await;
     let mut client = rig.prompts().await;
     let channel = rig.channel().await;

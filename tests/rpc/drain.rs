@@ -1,4 +1,4 @@
-//! Stopping: nothing that a peer does or fails to do keeps the server from ending.
+//! Stopping: no peer can keep the server from stopping.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn with_limit(limit: Duration, delay: Duration) -> Rig {
 }
 
 #[tokio::test]
-async fn an_idle_server_ends_at_once() {
+async fn an_idle_server_stops_at_once() {
     let rig = with_limit(PATIENCE, Duration::ZERO).await;
     let mut client = rig.prompts().await;
     client.assemble_prompt(ask()).await.unwrap();
@@ -33,7 +33,7 @@ async fn an_idle_server_ends_at_once() {
 }
 
 #[tokio::test]
-async fn peers_that_say_nothing_are_left_at_the_limit() {
+async fn silent_peers_are_dropped_at_the_limit() {
     let rig = with_limit(Duration::from_millis(200), Duration::ZERO).await;
     let silent = TcpStream::connect(rig.addr).await.unwrap();
     // This one speaks HTTP/2 and then never answers: once it has the server's settings it has been accepted.
@@ -46,7 +46,7 @@ async fn peers_that_say_nothing_are_left_at_the_limit() {
 }
 
 #[tokio::test]
-async fn a_call_in_flight_ends_well_and_no_new_one_begins() {
+async fn a_call_in_flight_finishes_and_no_new_one_starts() {
     let rig = with_limit(PATIENCE, Duration::ZERO).await;
     let held = Held::begin(rig.channel().await);
     rig.seen.has_begun(1).await;
@@ -61,7 +61,7 @@ async fn a_call_in_flight_ends_well_and_no_new_one_begins() {
 }
 
 #[tokio::test]
-async fn open_streams_end_with_a_word_to_come_back() {
+async fn open_streams_end_with_unavailable() {
     let rig = with_limit(PATIENCE, Duration::ZERO).await;
     let request = proto::WatchWorkspaceRequest { workspace_id: "harbor".into(), ..Default::default() };
     let mut stream = rig.workspaces().await.watch_workspace(request).await.unwrap().into_inner();
@@ -73,7 +73,7 @@ async fn open_streams_end_with_a_word_to_come_back() {
 }
 
 #[tokio::test]
-async fn while_balancers_are_given_time_it_is_not_serving_but_serves() {
+async fn during_the_drain_delay_health_is_not_serving_but_calls_are_served() {
     let rig = with_limit(PATIENCE, Duration::from_secs(3_600)).await;
     let mut health = rig.health().await;
     let mut watch = health.watch(HealthCheckRequest::default()).await.unwrap().into_inner();

@@ -1,4 +1,4 @@
-//! Peers that do not take what they are sent, or not yet.
+//! Peers that do not read what they are sent, or read it late.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -13,26 +13,26 @@ use tonic::{Code, transport::Endpoint};
 
 use crate::rig::{PATIENCE, Rig, Setup, harbor, refused};
 
-/// HTTP/2's greeting and empty settings.
-const GREETING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+/// HTTP/2's connection preface and empty settings.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const PING: &[u8] = b"\0\0\x08\x06\0\0\0\0\x0012345678";
 
 #[tokio::test]
-async fn a_peer_that_takes_nothing_is_given_up() {
+async fn a_peer_that_reads_nothing_is_disconnected() {
     let mut setup = Setup::default();
     setup.options.keepalive_interval = Duration::from_secs(1);
     setup.options.keepalive_timeout = Duration::from_secs(1);
     let rig = Rig::start_with(setup).await;
     let mut deaf = narrow(rig.addr).await;
-    deaf.write_all(GREETING).await.unwrap();
+    deaf.write_all(PREFACE).await.unwrap();
     // Each asks for an answer. Once those fill all there is between the two, the server reads no more.
     let pings = PING.repeat(1_000);
-    let given_up = async { while deaf.write_all(&pings).await.is_ok() {} };
-    tokio::time::timeout(PATIENCE, given_up).await.expect("the server must close the connection");
+    let disconnected = async { while deaf.write_all(&pings).await.is_ok() {} };
+    tokio::time::timeout(PATIENCE, disconnected).await.expect("the server must close the connection");
 }
 
 #[tokio::test]
-async fn answers_that_wait_for_a_slow_reader_are_all_delivered_also_while_the_server_stops() {
+async fn a_slow_reader_receives_all_answers_even_while_the_server_stops() {
     let rig = Rig::start().await;
     // Ten times what fits between the two.
     let large = "All of it. ".repeat(50_000);
@@ -90,7 +90,7 @@ async fn gated(to: SocketAddr, mut gate: watch::Receiver<bool>) -> SocketAddr {
             copy(&mut from_server, &mut to_client).await
         };
         let forth = async {
-            // What the server has sent still comes when it takes no more.
+            // What the server has sent still arrives after it stopped reading.
             let _ = copy(&mut from_client, &mut to_server).await;
             std::future::pending::<()>().await;
         };

@@ -6,7 +6,7 @@ use tonic::Code;
 use crate::rig::{Rig, refused};
 
 #[tokio::test]
-async fn a_reply_is_judged_by_the_contract_of_its_profile() {
+async fn a_reply_is_parsed_by_the_contract_of_its_profile() {
     let rig = Rig::start().await;
     let mut client = rig.prompts().await;
     let text = "Done. [CALENDAR_ACTION:{\"title\":\"Tide {x}\",\"n\":2}] and [BAD:{]";

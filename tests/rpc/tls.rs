@@ -9,7 +9,7 @@ use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 
 use crate::rig::{Rig, Setup, ask};
 
-/// A root, and a way to have certificates from it.
+/// A root certificate that signs others.
 struct Authority {
     pem: String,
     issuer: Issuer<'static, KeyPair>,
@@ -72,7 +72,7 @@ async fn certificates_are_replaced_without_a_restart() {
     call(&rig, &new, None).await.unwrap();
     assert!(call(&rig, &old, None).await.is_err());
 
-    // What cannot be used changes nothing.
+    // Unusable files change nothing.
     let half = Leaf { key: "no key".into(), ..new.leaf() };
     assert!(tls.replace(pem(&half, None)).unwrap_err().to_string().contains("tls.key"));
     let mixed = Leaf { key: old.leaf().key, ..new.leaf() };
@@ -81,7 +81,7 @@ async fn certificates_are_replaced_without_a_restart() {
 }
 
 #[tokio::test]
-async fn a_plain_connection_is_no_call() {
+async fn a_plain_connection_is_refused() {
     let authority = Authority::new();
     let rig = start(&Arc::new(Tls::new(pem(&authority.leaf(), None)).unwrap())).await;
     let plain = rig.endpoint().connect().await;
@@ -106,5 +106,5 @@ async fn clients_need_a_certificate_of_the_configured_root() {
     tls.replace(pem(&authority.leaf(), Some(&strangers))).unwrap();
     call(&rig, &authority, Some(&strangers.leaf())).await.unwrap();
     assert!(call(&rig, &authority, Some(&clients.leaf())).await.is_err());
-    assert!(tls.replace(pem(&authority.leaf(), None)).is_err(), "the wall does not fall by a reload");
+    assert!(tls.replace(pem(&authority.leaf(), None)).is_err(), "a reload cannot turn client certificates off");
 }

@@ -37,7 +37,7 @@ const CALL: &str = "POST /promptd.v1.PromptService/AssemblePrompt HTTP/1.1\r\n\
                     content-type: application/grpc-web+proto\r\nx-grpc-web: 1\r\norigin: https://app.example\r\n";
 
 #[tokio::test]
-async fn a_browser_of_a_known_origin_can_call() {
+async fn a_browser_of_a_listed_origin_can_call() {
     let rig = start(Some(&["https://app.example"])).await;
     let preflight = "OPTIONS /promptd.v1.PromptService/AssemblePrompt HTTP/1.1\r\norigin: https://app.example\r\n\
                      access-control-request-method: POST\r\naccess-control-request-headers: content-type,x-grpc-web\r\n";
@@ -52,7 +52,7 @@ async fn a_browser_of_a_known_origin_can_call() {
 }
 
 #[tokio::test]
-async fn strangers_get_no_leave_and_errors_keep_their_details() {
+async fn other_origins_get_no_cors_headers_and_errors_keep_their_details() {
     let rig = start(Some(&["https://app.example"])).await;
     let stranger = CALL.replace("app.example", "evil.example");
     let answer = send(&rig, &stranger, &frame(&ask())).await;
@@ -73,7 +73,7 @@ async fn it_is_off_unless_configured() {
 }
 
 #[tokio::test]
-async fn what_is_no_call_of_the_contract_is_unimplemented_in_any_method() {
+async fn unknown_paths_are_unimplemented_with_any_http_method() {
     let rig = start(Some(&["https://app.example"])).await;
     for head in ["GET / HTTP/1.1\r\n", "POST /no.such.Service/Call HTTP/1.1\r\n", "DELETE * HTTP/1.1\r\n"] {
         let answer = send(&rig, head, b"").await;

@@ -75,7 +75,7 @@ async fn skills_are_listed_with_why_they_are_hidden() {
 }
 
 #[tokio::test]
-async fn shown_skills_can_be_read_and_nothing_else() {
+async fn only_shown_skills_can_be_read() {
     let rig = Rig::start().await;
     let mut client = rig.workspaces().await;
     let skill = client.read_skill(read("git", "")).await.unwrap().into_inner();
@@ -111,7 +111,7 @@ async fn a_skill_file_over_the_limit_is_refused_whole() {
 }
 
 #[tokio::test]
-async fn a_watch_tells_the_state_then_changes_then_the_end() {
+async fn a_watch_sends_the_state_then_changes_then_the_end() {
     let rig = Rig::start().await;
     let mut client = rig.workspaces().await;
     let mut stream = client.watch_workspace(watch("harbor", "")).await.unwrap().into_inner();
@@ -119,7 +119,7 @@ async fn a_watch_tells_the_state_then_changes_then_the_end() {
     let revision = first.workspace.unwrap().revision;
     assert!(first.changed_paths.is_empty() && !first.deleted);
 
-    // Who holds the current revision hears of the next one alone, and what differs.
+    // A caller that holds the current revision gets only the next one, and what differs.
     let mut informed = client.watch_workspace(watch("harbor", &revision)).await.unwrap().into_inner();
     rig.publish("harbor", harbor().file("SOUL.md", "Stern.\n"));
     for stream in [&mut stream, &mut informed] {
@@ -136,7 +136,7 @@ async fn a_watch_tells_the_state_then_changes_then_the_end() {
 }
 
 #[tokio::test]
-async fn a_watch_follows_a_workspace_that_is_mended() {
+async fn a_watch_follows_a_workspace_that_is_fixed() {
     let rig = Rig::start().await;
     rig.publish("new", MemoryTree::new().file("workspace.yaml", "naem: x\n"));
     let mut client = rig.workspaces().await;

@@ -134,7 +134,7 @@ impl Error {
             }
             Self::WorkspaceInvalid { id, faults } => {
                 let each = faults.iter().map(|fault| format!("{}: {}", fault.place, fault.message));
-                summary(&format!("workspace `{id}` cannot be used until it is mended"), each)
+                summary(&format!("workspace `{id}` cannot be used until it is fixed"), each)
             }
             Self::FileTooLarge { path, bytes, limit } => {
                 format!("`{}` has {bytes} bytes; an answer carries at most {limit}", shown(path))

@@ -1,7 +1,7 @@
 //! From the contract's messages to checked types: raw input becomes a [`Turn`](promptd_core::turn::Turn) once, here.
 //!
-//! `grpc` and the command line's `--turn` share it, so that both say the same about the same mistake. Every mistake
-//! is told at once, with the path of its field.
+//! The service and the command line's `--turn` share it, so that both report a mistake in the same way. Every mistake of a
+//! request is reported at once, with the path of its field.
 
 mod conversation;
 mod request;
@@ -65,7 +65,7 @@ pub struct Violation {
     pub message: String,
 }
 
-/// The most violations that one request's check collects; what follows them would be noise.
+/// The most violations that are collected for one request.
 pub const MAX_VIOLATIONS: usize = 100;
 
 /// The violations found so far.
@@ -80,15 +80,15 @@ impl Violations {
         }
     }
 
-    /// Whether a list keeps its bound; if not, says so.
+    /// Whether a list keeps its bound; if not, adds a violation.
     pub fn within(&mut self, field: &str, count: usize, bound: usize) -> bool {
         if count > bound {
-            self.add(field, format!("has {count} items; at most {bound} are taken"));
+            self.add(field, format!("has {count} items; at most {bound} are allowed"));
         }
         count <= bound
     }
 
-    /// `value` where nothing was wrong.
+    /// `value`, or the violations where there are any.
     pub fn into_result<T>(self, value: T) -> Result<T, Vec<Violation>> {
         if self.0.is_empty() { Ok(value) } else { Err(self.0) }
     }
@@ -133,7 +133,7 @@ pub fn skill_filter(raw: Option<proto::SkillFilter>, path: &str, violations: &mu
 pub fn choice<E: TryFrom<i32>>(number: i32, path: impl FnOnce() -> String, violations: &mut Violations) -> Option<E> {
     let known = E::try_from(number).ok();
     if known.is_none() {
-        violations.add(path(), format!("{number} is no value that this server knows"));
+        violations.add(path(), format!("{number} is not a known value"));
     }
     known
 }

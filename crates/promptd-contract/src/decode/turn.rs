@@ -17,7 +17,7 @@ use promptd_core::{
     zone,
 };
 
-/// Checks a turn. `now` is the clock where the turn brings none.
+/// Checks a turn. `now` is the clock of a turn without one.
 pub fn turn(raw: proto::Turn, limits: &Limits, now: Timestamp) -> Result<Turn, Vec<Violation>> {
     let mut violations = Violations::default();
     let made = Turn {
@@ -69,14 +69,14 @@ fn variables(raw: prost_types::Struct, limits: &Limits, violations: &mut Violati
         }
         let seen = as_seen(&name);
         if let Some(label) = RUNTIME_LABELS.iter().find(|label| as_seen(label) == seen) {
-            violations.add(member(PATH, key), format!("`{label}` is a fact that the service states itself"));
+            violations.add(member(PATH, key), format!("`{label}` is a label of a built-in fact"));
         }
     }
     object(raw, PATH, violations).into_iter().collect()
 }
 
-/// A key as it reads in the prompt, up to where a value would begin: neither case nor what joins letters unseen tells
-/// it from a label, nor does `Heartbeat run: yes` from `Heartbeat run`.
+/// A key as it looks in the prompt, up to where a value would start: case and invisible characters make it no different
+/// from a label, and `Heartbeat run: yes` is no different from `Heartbeat run`.
 fn as_seen(key: &str) -> String {
     let unseen = |c: &char| matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{200c}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
     let label = key.split(':').next().unwrap_or_default().trim();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_at_once_with_its_path() {
+    fn every_fault_is_reported_at_once_with_its_path() {
         let glob = |glob: &str| Some(proto::NameGlobs { globs: vec!["ok".into(), glob.into()] });
         let message = |role| proto::ConversationMessage { role, ..Default::default() };
         let raw = proto::Turn {
@@ -161,10 +161,10 @@ mod tests {
             }),
             ..Default::default()
         };
-        let mut told = check(raw).unwrap_err();
-        told.sort();
+        let mut found = check(raw).unwrap_err();
+        found.sort();
         assert_eq!(
-            told,
+            found,
             [
                 "turn.context_files[0]",
                 "turn.conversation.messages[1].role",
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_cannot_pass_for_a_built_in_fact() {
+    fn a_variable_cannot_look_like_a_built_in_fact() {
         for key in [
             "agent id",
             "AGENT  ID",
@@ -209,7 +209,7 @@ mod tests {
     fn lists_over_their_bounds_name_the_bound() {
         let limits = Limits { max_knowledge: 1, ..Limits::default() };
         let raw = proto::Turn { knowledge: vec![proto::KnowledgeSnippet::default(); 2], ..Default::default() };
-        let told = turn(raw, &limits, Timestamp::UNIX_EPOCH).unwrap_err();
-        assert_eq!(told[0].to_string(), "turn.knowledge: has 2 items; at most 1 are taken");
+        let found = turn(raw, &limits, Timestamp::UNIX_EPOCH).unwrap_err();
+        assert_eq!(found[0].to_string(), "turn.knowledge: has 2 items; at most 1 are allowed");
     }
 }

@@ -1,4 +1,4 @@
-//! Protobuf's well-known types as this crate has them.
+//! Protobuf's well-known types as the core has them.
 
 use jiff::Timestamp;
 use prost_types::{Struct, Value as Raw, value::Kind};
@@ -18,7 +18,7 @@ pub(super) fn object(raw: Struct, path: &str, violations: &mut Violations) -> Ma
         .collect()
 }
 
-/// One value; `path` is made only where something is wrong.
+/// One value; `path` is built only for a violation.
 fn value(raw: Raw, path: &dyn Fn() -> String, violations: &mut Violations) -> Value {
     match raw.kind {
         None | Some(Kind::NullValue(_)) => Value::Null,
@@ -53,7 +53,7 @@ fn number_value(number: f64) -> Option<Value> {
     Number::from_f64(number).map(Value::Number)
 }
 
-/// A `Timestamp`; `None` where it is out of range, which is then said.
+/// A `Timestamp`; `None`, with a violation, where it is out of range.
 pub(super) fn timestamp(raw: &prost_types::Timestamp, path: &str, violations: &mut Violations) -> Option<Timestamp> {
     let made = (0..=999_999_999).contains(&raw.nanos).then(|| Timestamp::new(raw.seconds, raw.nanos).ok()).flatten();
     if made.is_none() {
@@ -88,12 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn what_json_cannot_say_is_told_with_its_path() {
+    fn a_value_that_json_cannot_express_is_reported_with_its_path() {
         let list = prost_types::ListValue {
             values: vec![Raw { kind: None }, Raw { kind: Some(Kind::NumberValue(f64::NAN)) }],
         };
-        let told = json(Kind::ListValue(list)).unwrap_err();
-        assert_eq!(told[0].field, "turn.variables.k[1]");
+        let found = json(Kind::ListValue(list)).unwrap_err();
+        assert_eq!(found[0].field, "turn.variables.k[1]");
     }
 
     #[test]

@@ -189,7 +189,7 @@ fn every_field_of_the_answer_arrives_alone() {
     }
 }
 
-/// Every field that can differ by itself: all but messages that stand once, which differ by their own fields.
+/// Every field that can differ by itself: all but single messages, which differ by their own fields.
 fn paths(message: &MessageDescriptor, prefix: &str, found: &mut Vec<String>) {
     for field in message.fields() {
         let path = format!("{prefix}{}", field.name());

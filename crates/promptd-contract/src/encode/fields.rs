@@ -12,10 +12,10 @@ use promptd_core::{
     turn::ToolCall,
 };
 
-/// About what the numbers and names of a message or a section take.
+/// About how many bytes the numbers and names of a message or a section take.
 const SMALL_FIELDS: usize = 40;
 
-/// A message, with what of it the caller wants.
+/// A message, and what of it is sent.
 pub(super) struct Sent<'a> {
     pub message: &'a Message<'a>,
     pub shape: &'a Shape,

@@ -38,7 +38,7 @@ mod tests {
     use promptd_core::finding::Code;
 
     #[test]
-    fn what_is_left_out_is_counted() {
+    fn omitted_findings_are_counted() {
         let one = Finding::new(Code::FileNameCase, Place::at("a", 1, 2), "x");
         assert_eq!(findings(std::iter::repeat_n(&one, 100)).len(), 100);
         let many = findings(std::iter::repeat_n(&one, 250));

@@ -32,10 +32,10 @@ use promptd_core::{
     prompt::{Message, Prompt},
 };
 
-/// The most findings of one answer; what is beyond is counted in one more.
+/// The most findings of one answer; one more counts the rest.
 pub const MAX_FINDINGS: usize = 100;
 
-/// An answer to be written.
+/// The answer of `AssemblePrompt`.
 pub struct Answer<'a> {
     /// The prompt.
     pub prompt: &'a Prompt<'a>,
@@ -43,18 +43,18 @@ pub struct Answer<'a> {
     pub revision: &'a str,
     /// The profile that was used.
     pub profile: &'a str,
-    /// A provider's request fragment; may be empty.
+    /// A provider's request fragment, or empty.
     pub rendered: &'a str,
-    /// What of it the caller wants.
+    /// What of it is sent.
     pub shape: &'a Shape,
 }
 
-/// What of an answer the caller wants.
+/// What of an answer is sent.
 #[derive(Debug, Clone, Default)]
 pub struct Shape {
-    /// Digests of what the caller holds already, sorted.
+    /// Digests that the caller holds, sorted.
     pub held: Vec<Digest>,
-    /// Messages of the conversation that are unchanged come without content.
+    /// Unchanged messages of the conversation are sent without content.
     pub reference_conversation: bool,
     /// SectionReport reports are left out.
     pub omit_sections: bool,
@@ -109,7 +109,7 @@ impl Fields for Answer<'_> {
         sink.message(10, &prompt.cache_plan);
     }
 
-    /// Enough for all but long reasons and findings.
+    /// Enough except for long reasons and findings.
     fn size_hint(&self) -> usize {
         let own = self.prompt.messages.iter().filter(|message| message.memo.is_none());
         let messages: usize = own.map(|message| message.content.len() + 128).sum();
@@ -117,7 +117,7 @@ impl Fields for Answer<'_> {
     }
 }
 
-/// The field of a message that a revision shares, for callers who do not hold it: encoded once a revision.
+/// The field of a message that the revision shares, with content: encoded once a revision.
 fn shared(message: &Message<'_>) -> Bytes {
     let mut sink = Sink::with_capacity(0);
     sink.message(1, &Sent { message, shape: &Shape::default() });

@@ -11,18 +11,18 @@ use promptd_core::digest::Digest;
 /// The most bytes that a length takes.
 const MAX_VARINT_BYTES: usize = 10;
 
-/// Something with fields to write.
+/// A message with fields to write.
 pub(super) trait Fields {
-    /// Writes them in field order.
+    /// Writes the fields in their order.
     fn write(&self, sink: &mut Sink);
 
-    /// About how many bytes they take: a guess that is right most of the time saves moving what was written.
+    /// About how many bytes they take: a right guess saves moving what was written.
     fn size_hint(&self) -> usize {
         0
     }
 }
 
-/// Where fields go. As proto3 has it, a field with its default value is not written, unless it is `optional`.
+/// A buffer for fields. As proto3 says, a field with its default value is not written, unless it is `optional`.
 pub(super) struct Sink(Encoded);
 
 impl Sink {
@@ -34,7 +34,7 @@ impl Sink {
         self.0
     }
 
-    /// A field that is encoded already.
+    /// A field that is already encoded.
     pub(super) fn shared(&mut self, field: &Bytes) {
         self.0.shared.push((self.0.own.len(), field.clone()));
     }
@@ -68,7 +68,7 @@ impl Sink {
         self.bytes(tag, value.hex_digits().as_flattened());
     }
 
-    /// A message. Its length stands before it and is known after it: room is left for what was guessed.
+    /// A message. Its length comes first and is known last: room is left for a guess.
     #[inline]
     pub(super) fn message(&mut self, tag: u32, value: &impl Fields) {
         self.key(tag, WireType::LengthDelimited);

@@ -102,7 +102,7 @@ fn token(mut fields: Fields<'_, '_>) -> Option<Token> {
     let (at, faults) = (fields.at(), fields.faults());
     let name = fields.text("name");
     let secret = secret(&mut fields);
-    // A wall must not be wider than it looks: ids differ by case, unlike skill names.
+    // Case-sensitive, unlike skill names: a token must not admit more than its globs show.
     let workspaces = NameGlobs::read(&mut fields, "workspaces", Case::Exact);
     let skills = NameGlobs::read(&mut fields, "skills", Case::Ignored)
         .map(|allow| SkillFilter { allow: Some(allow), block: NameGlobs::default() });

@@ -71,6 +71,14 @@ polyglot: release
 fuzz seconds="5" *names:
     .ci/fuzz {{seconds}} {{names}}
 
+# Runs one input of a fuzz target again, such as a crash.
+fuzz-input name input: tools
+    RUSTC_BOOTSTRAP=1 {{tools}}/cargo-fuzz run --release --sanitizer none {{name}} {{input}}
+
+# Writes the smallest input that still crashes.
+fuzz-shrink name input: tools
+    RUSTC_BOOTSTRAP=1 {{tools}}/cargo-fuzz tmin --release --sanitizer none {{name}} {{input}}
+
 # The benches in their short forms.
 bench: release
     .ci/bench

@@ -1,4 +1,4 @@
-//! SHA-256, as revisions, files, messages and prompts are named by it.
+//! SHA-256 digests, which name revisions, files, messages and prompts.
 
 use std::sync::Arc;
 

@@ -61,13 +61,13 @@
 //!
 //! Loading never fails as a whole but for an invalid `workspace.yaml` that was never valid: everything else is a
 //! [`finding::Finding`] with a code, a severity and a place, and the last good version of the part stays in use. What a
-//! caller must change is a [`prompt::TurnError`] with the field's path. A loss that a limit or a fault causes is no error:
-//! the section's [`prompt::Outcome`] says so, and a finding with it.
+//! caller must change is a [`prompt::TurnError`] with the field's path. A loss that a limit or a fault causes is not an
+//! error: the section's [`prompt::Outcome`] says so, and a finding with it.
 //!
 //! # Modules, from the bottom up
 //!
 //! `text`, `tokens`, `finding`, `id`, `digest`, `yaml`, `globs`, `zone`, `settings`; `turn`; `profile`; `workspace`;
-//! `prompt`; `render`. `reply` stands beside them. No module uses one that comes after it.
+//! `prompt`; `render`; beside them `reply`. No module uses one that comes after it.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 #![warn(unreachable_pub)]

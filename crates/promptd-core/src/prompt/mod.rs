@@ -3,7 +3,7 @@
 //! [`assemble`](fn@assemble) goes through the profile's messages in order. Every text that comes out has a
 //! [`SectionReport`], and every loss has a [`Finding`](crate::finding::Finding). From the bottom up:
 //!
-//! - `output`: what assembly gives back;
+//! - `output`: the result: messages, section reports, digests;
 //! - `validate`: whether the turn may be assembled;
 //! - `scope`: the values of one turn, as templates see them;
 //! - `budget`: the limits that sections share;

@@ -4,15 +4,15 @@ use crate::{profile::Stability, prompt::Message, turn::Role};
 
 /// A conversation of fewer messages than this gets no breakpoint.
 const MIN_MESSAGES: usize = 4;
-/// The older breakpoint stands at a multiple of this, so that it stays where it is for many turns.
+/// The older breakpoint is at a multiple of this, so that it stays the same for many turns.
 const STEP: usize = 20;
-/// The older breakpoint stands further than this from the newer one.
+/// The older breakpoint is further than this from the newer one.
 const MIN_DISTANCE: usize = 4;
 
 /// Which messages of a prompt, by index, end a prefix worth keeping: at most four, in order.
 ///
-/// Two of the system messages: the last of the stable front, and the last one where the conversation has a breakpoint,
-/// else the last of the front that holds through a session. Two of the conversation: the newest user message, and a
+/// Two of the system messages: the last of the stable prefix, and the last one where the conversation has a breakpoint,
+/// else the last of the prefix that holds through a session. Two of the conversation: the newest user message, and a
 /// multiple of twenty before it.
 pub(super) fn breakpoints(messages: &[Message<'_>]) -> Vec<usize> {
     let system: Vec<usize> = (0..messages.len()).filter(|&index| messages[index].role == Role::System).collect();

@@ -1,7 +1,7 @@
 //! Prompts as what providers take: a request fragment of one of them, or plain text.
 //!
 //! A fragment has the messages alone: model, tools and parameters are the caller's. Roles, order, tool calls and tool
-//! results are kept; texts go through byte for byte. What a provider has no place for is said in its module.
+//! results are kept; texts are copied byte for byte. What a provider has no place for is named in its module.
 //! `OpenAI` and Gemini cache prefixes on their own; for `OpenAI`'s `prompt_cache_key`, callers have the cache plan's digest.
 
 mod anthropic;
@@ -84,7 +84,7 @@ fn tool_call_id<'a>(message: &Message<'a>) -> Option<&'a str> {
     (message.role == Role::Tool).then_some(id)
 }
 
-/// A call's arguments, for providers that take an object. What is no object is kept as text under `arguments_json`.
+/// A call's arguments, for providers that take an object. What is not an object is kept as text under `arguments_json`.
 fn arguments(call: &ToolCall) -> Value {
     if call.arguments_json.trim().is_empty() {
         return Value::Object(Map::new());

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// All system messages, joined by a blank line. A prompt without one, such as a heartbeat that is a user message,
-/// gives the profile's own messages instead; those of the conversation are never text.
+/// gives the profile's own messages instead; those of the conversation are never included.
 pub(super) fn render(prompt: &Prompt<'_>) -> String {
     let is_system = |message: &&Message<'_>| message.role == Role::System;
     let has_system = prompt.messages.iter().any(|message| message.role == Role::System);

@@ -45,7 +45,7 @@ enum Tag {
     None,
     /// A payload, and the bytes that it and the closing bracket take.
     Action(serde_json::Map<String, serde_json::Value>, usize),
-    /// The bytes that are surely its own, and why it is none.
+    /// How many bytes surely belong to it, and why it is not an action.
     Malformed(usize, String),
 }
 

@@ -13,7 +13,7 @@ pub(super) fn is_nothing(text: &str) -> bool {
     unwrap(text).is_empty()
 }
 
-/// The text less the token, where that is all of it, or stands alone on the first or last line.
+/// The text without the token, where that is all of it, or is alone on the first or last line.
 pub(super) fn without_token(text: &str) -> &str {
     if is_token(text) {
         return "";
@@ -28,12 +28,12 @@ pub(super) fn without_token(text: &str) -> &str {
     rest
 }
 
-/// Whether the token stands anywhere in the text.
+/// Whether the token is anywhere in the text.
 pub(super) fn contains_token(text: &str) -> bool {
     tokens(text).next().is_some()
 }
 
-/// The text less every token, without white space at its ends.
+/// The text without any token, trimmed.
 pub(super) fn without_any_token(text: &str) -> String {
     let mut rest = String::with_capacity(text.len());
     let mut kept = 0;
@@ -45,7 +45,7 @@ pub(super) fn without_any_token(text: &str) -> String {
     rest.trim().to_owned()
 }
 
-/// Where the token stands as a word of its own.
+/// Where the token is a word by itself.
 fn tokens(text: &str) -> impl Iterator<Item = usize> {
     let of_word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(TOKEN)
@@ -88,7 +88,7 @@ fn unwrap(text: &str) -> &str {
     }
 }
 
-/// The text less an HTML tag that it begins with and one that it ends with.
+/// The text without an HTML tag at its beginning and one at its end.
 fn without_tags(text: &str) -> &str {
     let text = match text.bytes().take(MAX_TAG_BYTES).position(|b| b == b'>') {
         Some(end) if is_html_tag(&text[..=end]) => &text[end + 1..],

@@ -1,4 +1,4 @@
-//! Replies of AIRI: one JSON action, perhaps after thoughts and in a code fence.
+//! Replies that are one JSON action, perhaps after thoughts and in a code fence.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use super::{
     lenient, malformed,
 };
 
-/// Reads the reply's first JSON object as its action. What stands around it, less thoughts and code fences, stays as
+/// Reads the reply's first JSON object as its action. What is around it, without thoughts and code fences, stays as
 /// text.
 pub(super) fn parse(text: &str, heartbeat: bool) -> Reply {
     let start = after_thoughts(text);
@@ -49,7 +49,7 @@ fn after_thoughts(text: &str) -> usize {
     }
 }
 
-/// The first object at or after `start` that is valid and names an action; else where and why the first one is none.
+/// The first object at or after `start` that is valid and names an action; else where the first one is and why it is not an action.
 fn find_action(text: &str, start: usize) -> Result<Action, (usize, String)> {
     let mut fault = None;
     let mut at = start;
@@ -101,7 +101,7 @@ fn named(object: Map<String, Value>) -> Option<(String, Map<String, Value>)> {
     Some((name, object))
 }
 
-/// Less a fence that opens on the last line.
+/// Without a fence that opens on the last line.
 fn without_fence_open(text: &str) -> &str {
     let text = text.trim_end();
     match text.rfind("```") {
@@ -110,7 +110,7 @@ fn without_fence_open(text: &str) -> &str {
     }
 }
 
-/// Less a fence that closes on the first line.
+/// Without a fence that closes on the first line.
 fn without_fence_close(text: &str) -> &str {
     let text = text.trim_start();
     text.strip_prefix("```").unwrap_or(text)
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_of_the_pen_are_mended() {
+    fn line_breaks_and_spare_commas_are_accepted() {
         let text = "```json\n{\"action\": \"send_message\", \"parameters\": {\"content\": \"a\nb\",},\n}\n```";
         let reply = parse(text, false);
         assert_eq!(json!(reply.actions[0].payload), json!({"action": "send_message", "content": "a\nb"}));

@@ -1,4 +1,4 @@
-//! JSON objects that stand in running text.
+//! JSON objects within running text.
 
 use serde_json::{Map, Value};
 
@@ -29,7 +29,7 @@ pub(super) fn read(text: &str) -> Found {
     }
 }
 
-/// The object that `text` is, if it is a valid one and not too deep.
+/// The object that `text` is, if it is valid and not too deep.
 pub(super) fn within_depth(text: &str) -> Option<Map<String, Value>> {
     match read(text) {
         Found::Object(object, end) if end == text.len() => Some(object),
@@ -40,7 +40,7 @@ pub(super) fn within_depth(text: &str) -> Option<Map<String, Value>> {
 /// Where the object closes, braces in strings apart.
 ///
 /// Gives up at the first byte that no JSON has there. This keeps a search through many beginnings of objects linear:
-/// of those that it follows far, each one stands a level deeper in the one before, or in a string of it, so that no
+/// of those that it follows far, each one is a level deeper in the one before, or in a string of it, so that no
 /// byte is looked at more than `2 * MAX_DEPTH` times.
 fn end(bytes: &[u8]) -> Result<usize, &'static str> {
     let mut open = [b'}'; MAX_DEPTH];
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_says_why() {
+    fn invalid_objects_say_why() {
         for (text, why) in [
             ("{", "does not end"),
             (r#"{"a"#, "does not end"),

@@ -1,4 +1,4 @@
-//! JSON as models write it, where nothing needs to be guessed.
+//! Lenient JSON: what models write, where nothing needs to be guessed.
 
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
 //! Replies: what a model answered, judged by the contract that its prompt taught it.
 //!
-//! A reply can acknowledge a heartbeat, which means that there is nothing to deliver, and it can carry actions. What
-//! is neither is text. A malformed action stays in the text and is a finding: nothing of a reply is lost without a
-//! word. Every function here takes time in proportion to the reply's length, whatever stands in it.
+//! A reply can acknowledge a heartbeat, which means that there is nothing to deliver, and it can carry actions. The rest
+//! is text. A malformed action stays in the text and is a finding: nothing of a reply is lost silently. Every function
+//! here takes linear time in the reply's length, whatever its contents.
 
 mod action_tags;
 mod heartbeat;
@@ -19,7 +19,7 @@ use crate::finding::{Code, Finding, Place};
 pub use heartbeat::TOKEN;
 pub use json_object::MAX_DEPTH;
 
-/// The most findings that one reply gives; one more counts the rest.
+/// The most findings of one reply; one more counts the rest.
 pub const MAX_FINDINGS: usize = 100;
 
 /// How a profile's replies are to be read.
@@ -75,12 +75,12 @@ pub struct Action {
     pub tag: String,
     /// With what.
     pub payload: Map<String, Value>,
-    /// Where it stands in the reply, in bytes.
+    /// Its byte range in the reply.
     pub range: Range<usize>,
 }
 
-/// Judges a reply. `heartbeat` says whether it answers a heartbeat turn: on any other, a token that stands alone on the
-/// first or last line is taken away too, but acknowledges nothing.
+/// Judges a reply. `heartbeat` says whether it answers a heartbeat turn: on any other, a token alone on the first or
+/// last line is removed too, but acknowledges nothing.
 #[must_use]
 pub fn parse(text: &str, heartbeat: bool, contract: ReplyContract) -> Reply {
     let mut reply = match contract {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 /// The conversation so far, oldest first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conversation {
-    /// The messages at hand.
+    /// The messages that the caller sends.
     pub messages: Vec<ConversationMessage>,
     /// The tree of summaries over the whole history.
     pub segments: Vec<Segment>,
@@ -16,24 +16,24 @@ pub struct Conversation {
 /// A message of the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConversationMessage {
-    /// Who, by role.
+    /// The speaker's role.
     pub role: Role,
     /// The text.
     pub content: String,
-    /// Set on a tool result; empty: none.
+    /// On a tool result, the call that it answers; empty on others.
     pub tool_call_id: String,
     /// The speaker's name; may be empty.
     pub name: String,
-    /// When.
+    /// When it was said.
     pub time: Option<Timestamp>,
-    /// Set on an assistant message that calls tools.
+    /// The tools that an assistant message calls.
     pub tool_calls: Vec<ToolCall>,
     /// For removing duplicates; empty: never a duplicate.
     pub id: String,
 }
 
 impl ConversationMessage {
-    /// A message that says `content`, and nothing more.
+    /// A message with `content` and no other field.
     #[must_use]
     pub fn new(role: Role, content: &str) -> Self {
         Self {

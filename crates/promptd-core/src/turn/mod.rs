@@ -1,4 +1,4 @@
-//! What a caller gives for one turn, checked.
+//! What a caller supplies for one turn, checked.
 
 mod conversation;
 mod fields;
@@ -11,20 +11,20 @@ use serde_json::{Map, Value};
 
 use crate::globs::SkillFilter;
 
-/// One turn. `grpc` and the command line make it from the contract's `Turn`; nothing here is raw.
+/// One turn, checked. The contract crate decodes it from the contract's `Turn`; in-process callers fill it in.
 #[derive(Debug, Clone)]
 pub struct Turn {
     /// Overrides the workspace's agent, field by field where not empty.
     pub agent: Option<Agent>,
-    /// Who is talking.
+    /// The person that the agent talks to.
     pub user: Option<User>,
-    /// On which channel.
+    /// The channel that the turn came in on.
     pub channel: Option<Channel>,
     /// The turn's clock.
     pub now: Timestamp,
     /// Overrides the workspace's zone.
     pub time_zone: Option<TimeZone>,
-    /// Started by the heartbeat timer.
+    /// Whether the heartbeat timer started it.
     pub heartbeat: bool,
     /// Custom facts, in key order; no key equals a built-in label.
     pub variables: Vec<(String, Value)>,

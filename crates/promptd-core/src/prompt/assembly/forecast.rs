@@ -1,12 +1,12 @@
-//! What prompts of a workspace will tell, before any has been asked for.
+//! The findings that prompts of a workspace will have, before any has been asked for.
 
 use jiff::Timestamp;
 
 use super::{assemble::assemble, prepared::Prepared};
 use crate::{finding::Finding, turn::Turn, workspace::Snapshot};
 
-/// The findings of a plain turn and of a heartbeat by the workspace's own profile, besides those of the snapshot: what
-/// is cut is known only once a prompt is assembled.
+/// The findings of a plain turn and of a heartbeat turn by the workspace's own profile, without those of the snapshot:
+/// what is cut is known only once a prompt is assembled.
 #[must_use]
 pub fn forecast(snapshot: &Prepared) -> Vec<Finding> {
     let Some(profile) = snapshot.profiles.get(snapshot.manifest.profile.as_str()) else { return Vec::new() };
@@ -28,8 +28,8 @@ const TAGS: usize = 200;
 /// Escaped, a byte takes at most so many.
 const ESCAPED: usize = 6;
 
-/// Whether a limit may cut what plain prompts of the workspace say: a look at sizes that costs next to nothing, so that
-/// [`forecast`] need not render workspaces that nobody asks for. It errs towards yes.
+/// Whether a limit may cut text of plain prompts of the workspace. It only adds up sizes, so that [`forecast`] need not
+/// render workspaces that nobody asks for; it may be wrong only by answering yes.
 #[must_use]
 pub fn may_lose(snapshot: &Snapshot) -> bool {
     let (context, skills) = (&snapshot.manifest.context, &snapshot.settings.skills);

@@ -27,7 +27,7 @@ pub(crate) fn message(message: &ConversationMessage, content: &str) -> u64 {
                     + string(&call.name)
                     + utf16(&call.arguments_json).max(fixed("{}"))
             });
-            // The last comma stands for one of the brackets.
+            // The last comma counts for one of the brackets.
             fixed("[") + text + calls.sum::<usize>()
         }
         _ => string(content),
@@ -47,7 +47,7 @@ pub(crate) fn summary(text: &str) -> u64 {
 
 fn of_message(role: Role, body: usize) -> u64 {
     let units = fixed(r#"{"role":"","content":}"#) + role.as_str().len() + body;
-    // In whole numbers: n / 3.3 rounded up, which doubles give too.
+    // n / 3.3 rounded up, in whole numbers; doubles give the same.
     (units as u64).saturating_mul(10).div_ceil(33) + PER_MESSAGE
 }
 

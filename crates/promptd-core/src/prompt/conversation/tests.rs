@@ -40,7 +40,7 @@ fn prompt<'a>(snapshot: &'a Prepared, profile: &str, turn: &'a Turn) -> Prompt<'
 }
 
 #[test]
-fn ten_thousand_messages_and_a_thousand_segments_are_no_matter() {
+fn ten_thousand_messages_and_a_thousand_segments_take_a_moment() {
     let snapshot = &*SNAPSHOT;
     let message = |n: usize| match n % 4 {
         0 => ConversationMessage::new(Role::User, &"ask ".repeat(20)),
@@ -148,7 +148,7 @@ fn any_segment() -> impl Strategy<Value = Segment> {
 
 proptest! {
     #[test]
-    fn any_conversation_is_carried_or_told(
+    fn any_conversation_is_carried_or_reported(
         messages in prop::collection::vec(any_message(), 0..30),
         segments in prop::collection::vec(any_segment(), 0..8),
         first_index in prop_oneof![0_u64..40, Just(u64::MAX)],
@@ -169,7 +169,7 @@ proptest! {
             let all = &turn.conversation.messages;
             let carried: Vec<_> = prompt.messages.iter().filter_map(|m| Some((m, m.origin?))).collect();
             let indices: HashSet<u32> = carried.iter().map(|(_, c)| c.index).collect();
-            prop_assert_eq!(indices.len(), carried.len(), "none stands twice");
+            prop_assert_eq!(indices.len(), carried.len(), "a message is carried twice");
             for (message, from) in &carried {
                 prop_assert_eq!(from.message, &all[from.index as usize]);
                 let id = format!("conversation/{}", from.index);

@@ -5,8 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use crate::turn::{ConversationMessage, Role};
 
 /// The messages at `kept`, without orphans: a call whose results are not all there goes with those that are, a result
-/// without its call goes, and results stand directly after their call. A result belongs to the newest call of its id
-/// before it: some providers count calls anew in every message.
+/// without its call goes, and results follow their call directly. A result belongs to the newest call of its id
+/// before it: some providers number the calls of each message from zero.
 pub(super) fn paired(all: &[ConversationMessage], kept: &[usize]) -> Vec<usize> {
     // By call id, where it was made last: the message, and which of its calls still wait.
     let mut open: HashMap<&str, (usize, VecDeque<usize>)> = HashMap::new();

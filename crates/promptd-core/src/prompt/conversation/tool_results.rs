@@ -21,7 +21,7 @@ pub(super) fn shortened(message: &ConversationMessage, limit: u64) -> Option<Sho
     if message.role == Role::Tool { shorten(&message.content, limit) } else { None }
 }
 
-/// The first `limit` UTF-16 units of a longer text, with a note; `None`: the text fits, or `limit` is 0, which is none.
+/// The first `limit` UTF-16 units of a longer text, with a note; `None`: the text fits, or `limit` is 0, which means no limit.
 /// A character that would be halved is left out.
 fn shorten(text: &str, limit: u64) -> Option<Shortened> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);

@@ -89,7 +89,7 @@ struct History<'h> {
 
 impl History<'_> {
     /// The index of the first message to carry, so that at most `budget` tokens are; 0: all are. The last message stays
-    /// in any case. A budget of 0 is none.
+    /// in any case. A budget of 0 means no limit.
     fn start(&self, budget: u64) -> usize {
         let mut rest = self.sizes.iter().fold(0_u64, |sum, &size| sum.saturating_add(size));
         if budget == 0 || rest <= budget {
@@ -137,7 +137,7 @@ mod tests {
     fn the_cut_is_aimed_forward_and_walked_back() {
         for (why, count, first, ends, budget, expected) in [
             ("all fits", 100, 0, &[][..], 1_000, 0),
-            ("no budget is no limit", 100, 0, &[], 0, 0),
+            ("a budget of 0 is no limit", 100, 0, &[], 0, 0),
             ("forward to a user", 100, 0, &[], 70, 94),
             ("a multiple of twenty", 100, 0, &[], 500, 60),
             ("none before the last four", 100, 0, &[], 150, 86),
@@ -145,7 +145,7 @@ mod tests {
             ("walked back from an odd end", 100, 0, &[57], 500, 56),
             ("the end is the cut: the next multiple of twenty", 100, 0, &[50], 500, 60),
             ("the end is the cut, and so is the multiple", 100, 0, &[40], 600, 40),
-            ("an end near the last messages is none", 100, 0, &[97], 500, 60),
+            ("an end near the last messages is ignored", 100, 0, &[97], 500, 60),
             ("only the first end counts", 100, 0, &[51, 70], 500, 50),
             ("positions are of the whole history", 100, 10, &[], 500, 50),
             ("ends too", 100, 1_000, &[20, 1_058], 500, 58),

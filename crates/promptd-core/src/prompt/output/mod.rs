@@ -1,4 +1,4 @@
-//! What assembly gives back: messages, a report for each section, findings, digests.
+//! The result of assembly: messages, a report for each section, findings, digests.
 
 pub(super) mod digest;
 mod prompt;

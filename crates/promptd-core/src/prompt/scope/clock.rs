@@ -16,7 +16,7 @@ impl TurnScope<'_> {
     #[must_use]
     pub(crate) fn local(&self, moment: Timestamp) -> String {
         let offset = self.zone().to_offset(moment);
-        // Where local time was the sun's, offsets had seconds, which RFC 3339 has not.
+        // Offsets of local mean time have seconds, which RFC 3339 does not allow.
         let minutes = (offset.seconds() + 30).div_euclid(60);
         let offset = Offset::from_seconds(minutes * 60).unwrap_or(offset);
         WHOLE_SECONDS.timestamp_with_offset_to_string(&moment, offset)
@@ -34,7 +34,7 @@ impl TurnScope<'_> {
         self.zone().iana_name().unwrap_or("UTC")
     }
 
-    /// A field of `now`; `None`: there is none of that name.
+    /// A field of `now`; `None`: no such field.
     pub(super) fn now(&self, field: &str) -> Option<String> {
         let zoned = || self.turn.now.to_zoned_datetime(self.zone().clone());
         Some(match field {

@@ -1,4 +1,4 @@
-//! Values that stand on one line of a prompt.
+//! Values that are put on one line of a prompt.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::{
     text::{inline::inline, thousands},
 };
 
-/// Puts a caller's value on one line, and tells what that took from it.
+/// Puts a caller's value on one line; `findings` reports what was removed or cut.
 pub(crate) fn one_line<'v>(value: &'v str, limit: usize, field: &str, findings: &mut Vec<Finding>) -> Cow<'v, str> {
     one_line_of(value, limit, "the value", || Place::field(field), findings)
 }

@@ -14,17 +14,17 @@ pub(crate) struct TextBlock<'a> {
     text: String,
     /// The text's characters.
     chars: u64,
-    /// What stands before it instead of its section's separator.
+    /// The separator before it, instead of its section's.
     separator: Option<String>,
-    /// The report, its place still open.
+    /// The report; its position is known only once the message is joined.
     pub report: SectionReport<'a>,
-    /// The digests of its chunk, where it stands first in its message and where it does not; a block that a revision
-    /// shares has them ready.
+    /// The digests of its chunk as the first of its message and as a later one; made in advance for a block that a
+    /// revision shares.
     chunks: Option<[Digest; 2]>,
 }
 
 impl<'a> TextBlock<'a> {
-    /// The text; empty: nothing.
+    /// The text; may be empty.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
@@ -34,7 +34,7 @@ impl<'a> TextBlock<'a> {
         self.chars
     }
 
-    /// What stands before it where it is not the first of its message. `sections` is its section's separator.
+    /// The separator before it where it is not the first of its message. `sections` is its section's separator.
     pub(crate) fn separator<'s>(&'s self, sections: &'s str) -> &'s str {
         self.separator.as_deref().unwrap_or(sections)
     }
@@ -46,13 +46,13 @@ impl<'a> TextBlock<'a> {
         self.chunks = None;
     }
 
-    /// Makes the digests ready. `separator` is its section's.
+    /// Computes the digests in advance. `separator` is its section's.
     pub(crate) fn hash(&mut self, separator: &str) {
         let separator = self.separator(separator);
         self.chunks = Some([digest::chunk("", &self.text), digest::chunk(separator, &self.text)]);
     }
 
-    /// The digest of its chunk, with the separator that stands before it.
+    /// The digest of its chunk, with the separator before it.
     pub(crate) fn chunk(&self, separator: &str) -> Digest {
         match self.chunks {
             Some([first, _]) if separator.is_empty() => first,
@@ -61,18 +61,18 @@ impl<'a> TextBlock<'a> {
         }
     }
 
-    /// A block that says all there was to say. Blank text is as good as none.
+    /// A block with all of its text.
     pub(crate) fn included(id: impl Into<Cow<'a, str>>, stability: Stability, text: String) -> Self {
         let size = Size::of(&text);
         Self { text, chars: size.chars, ..Self::without_text(id, Outcome::Included, "", stability, size, size) }
     }
 
-    /// A block that had nothing to say.
+    /// A block without text.
     pub(crate) fn omitted(id: impl Into<Cow<'a, str>>, stability: Stability, reason: impl Into<Cow<'a, str>>) -> Self {
         Self::without_text(id, Outcome::Omitted, reason, stability, Size::default(), Size::default())
     }
 
-    /// A block that had something to say, and all of it was kept out.
+    /// A block whose text was kept out as a whole.
     pub(crate) fn dropped(
         id: impl Into<Cow<'a, str>>,
         stability: Stability,
@@ -99,7 +99,7 @@ impl<'a> TextBlock<'a> {
         self
     }
 
-    /// The same block, with a separator of its own; `None`: its section's.
+    /// The same block with its own separator; `None`: its section's.
     #[must_use]
     pub(crate) fn separated_by(mut self, separator: Option<String>) -> Self {
         self.separator = separator;
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digests_that_were_ready_do_not_outlive_a_change() {
+    fn a_change_discards_digests_computed_before() {
         let mut block = TextBlock::included("one", Stability::Stable, "text".into());
         block.hash("\n");
         assert_eq!([block.chunk(""), block.chunk("\n")], ["text", "\ntext"].map(|all| digest::chunk("", all)));

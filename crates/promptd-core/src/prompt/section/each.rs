@@ -15,8 +15,8 @@ use crate::{
     turn::Snippet,
 };
 
-/// Renders header, entries and footer. A list that its filters made shorter is a window: no loss, but told. Under a
-/// budget only whole entries are taken, in order: the first that does not fit ends the section, and the budget for every
+/// Renders header, entries and footer. A list that its filters made shorter is a window: no loss, but reported.
+/// Under a budget only whole entries are taken, in order: the first that does not fit ends the section, and the budget for every
 /// section after it unless the profile says otherwise.
 pub(super) fn render<'a>(
     spec: &'a SectionSpec,
@@ -45,7 +45,7 @@ fn fill<'a>(
     let whole = || join(&header, entries, &each.between, &footer);
     let Some(budget) = each.budget else {
         let mut block = TextBlock::included(&*spec.id, spec.stability, whole());
-        // A bare name is the list itself: nothing can be missing, and a list's value can be dear to make.
+        // A bare name is the list itself: nothing can be missing, and making a list's value can be expensive.
         let all = if each.list.as_name().is_some() { None } else { scope.value(&each.of).len() };
         if let Some(all) = all.filter(|all| *all > entries.len()) {
             block.report.reason = format!("{} of {all} entries are shown.", entries.len()).into();

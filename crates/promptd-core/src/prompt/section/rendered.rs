@@ -1,4 +1,4 @@
-//! What rendering a section gives.
+//! A rendered section.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,6 @@ use crate::{
 pub(crate) struct RenderedSection<'a> {
     /// In order; a block without text is reported and nothing more.
     pub blocks: Vec<TextBlock<'a>>,
-    /// What there is to tell.
     pub findings: Vec<Finding>,
 }
 
@@ -28,7 +27,7 @@ impl<'a> RenderedSection<'a> {
         }
     }
 
-    /// A section that has nothing to say.
+    /// A section without text.
     pub(crate) fn omitted(spec: &'a SectionSpec) -> Self {
         let reason: Cow<'_, str> = if spec.omitted.is_empty() {
             let condition = if spec.gate.is_empty() { "has text" } else { &spec.gate };
@@ -47,7 +46,7 @@ impl<'a> RenderedSection<'a> {
         Self { blocks: vec![block], findings: vec![Finding::new(Code::TemplateFailed, Place::Unplaced, message)] }
     }
 
-    /// What a section gives whose condition does not hold; `None`: it holds.
+    /// The section, omitted or failed, unless its condition holds; `None`: it holds.
     pub(crate) fn unless(spec: &'a SectionSpec, scope: &TurnScope<'a>, names: &dyn Scope) -> Option<Self> {
         let when = spec.when.as_ref()?;
         match scope.profile.templates.holds(when, names) {

@@ -12,8 +12,8 @@ use crate::{
     turn::Segment,
 };
 
-/// Renders the header, one block for each summary, and the footer with the last. Summaries that another one tells
-/// already are reported and not shown.
+/// Renders the header, one block for each summary, and the footer with the last. Summaries whose messages
+/// another one covers are reported and not shown.
 pub(super) fn render<'a>(spec: &'a SectionSpec, tree: &SummaryTree, scope: &TurnScope<'a>) -> RenderedSection<'a> {
     let Some(trimmed) = &scope.trimmed else { return RenderedSection::omitted(spec) };
     let selection = select(&scope.turn.conversation.segments, trimmed.messages, trimmed.summary_budget);

@@ -1,4 +1,4 @@
-//! Which summaries stand for the trimmed part of a history: as fine as their budget lets them be.
+//! Which summaries replace the trimmed part of a history: as detailed as their budget allows.
 //!
 //! The roots of the tree are shown in any case. While the budget is not spent, the segments of the highest level shown
 //! are replaced by their children, the newest first; a level is only opened once all of the level above are.
@@ -43,7 +43,7 @@ fn is_summarised(segment: &Segment) -> bool {
 }
 
 /// The summarised segments, by start, the longest first. A child is of a lower level than its parent: a link that says
-/// otherwise, or leads nowhere, is none, so that every tree ends and every segment is in one.
+/// otherwise, or to an unknown segment, is ignored, so that every tree ends and every segment is in one.
 struct Tree<'s> {
     nodes: Vec<&'s Segment>,
     tokens: Vec<i64>,
@@ -91,7 +91,7 @@ impl<'s> Tree<'s> {
             })
     }
 
-    /// Which segments give way to their children.
+    /// Which segments are replaced by their children.
     fn expand(&self, roots: &[usize], budget: i64) -> Vec<bool> {
         let mut rank = vec![0; self.nodes.len()];
         for (index, node) in self.in_order(roots, |_| true).enumerate() {
@@ -148,13 +148,13 @@ impl<'s> Tree<'s> {
 
 /// What each of a row costs, so that the rightmost that can be paid for is found in logarithmic time.
 struct Costs {
-    /// A heap of minima: the row is its second half.
+    /// A tree of minima as an array: the row is its second half.
     least: Vec<i64>,
     half: usize,
 }
 
 impl Costs {
-    /// What nothing can pay for.
+    /// More than any budget.
     const NEVER: i64 = i64::MAX;
 
     fn new(row: impl ExactSizeIterator<Item = Option<i64>>) -> Self {

@@ -77,7 +77,7 @@ fn one_that_saves_tokens_lets_another_in_that_did_not_fit() {
 fn the_boundary_is_the_last_segment_that_ends_before_the_cut() {
     let rows = [("a", "", 0, 0, 20, 1), ("b", "", 0, 20, 41, 1)];
     assert_eq!(shown(&rows, 41, 9), "a b");
-    // Messages 20 to 39 are in neither: that is told.
+    // Messages 20 to 39 are in neither: that is reported.
     assert_eq!(shown(&rows, 40, 9), "a");
     assert_eq!(select(&segments(&rows), 40, 9).uncovered, 20);
     // Without such a segment the cut itself is the boundary.
@@ -104,7 +104,7 @@ fn a_root_within_another_is_left_out() {
 }
 
 #[test]
-fn links_that_lead_nowhere_are_none() {
+fn links_to_unknown_parents_are_ignored() {
     for rows in [
         &[("a", "b", 1, 0, 10, 1), ("b", "a", 1, 10, 20, 1)][..],
         &[("a", "a", 1, 0, 10, 1), ("b", "gone", 0, 10, 20, 1)],
@@ -115,7 +115,7 @@ fn links_that_lead_nowhere_are_none() {
 }
 
 #[test]
-fn a_segment_without_a_summary_is_not_there() {
+fn a_segment_without_a_summary_is_ignored() {
     let mut all = segments(&THREE);
     for segment in &mut all[..2] {
         segment.summary = " \n".into();
@@ -129,7 +129,7 @@ fn a_segment_without_a_summary_is_not_there() {
 
 #[test]
 fn a_large_history_takes_no_more_than_a_moment() {
-    // Ten thousand roots, each with a child that is dearer than the budget lets in, and a chain of ten thousand.
+    // Ten thousand roots, each with a child that costs more than the budget allows, and a chain of ten thousand.
     let wide: Vec<Segment> = (0..10_000_u64)
         .map(|n| Segment {
             id: n.to_string(),
@@ -209,10 +209,10 @@ proptest! {
         let tree = Tree::new(&all);
         prop_assert_eq!(&selection.shown, &by_the_letter(&tree, boundary, i64::try_from(budget).unwrap_or(i64::MAX)));
         prop_assert!(selection.uncovered <= trimmed);
-        let told = format!("{selection:?}");
+        let forward = format!("{selection:?}");
         if all.iter().map(|s| &s.id).collect::<std::collections::HashSet<_>>().len() == all.len() {
             all.reverse();
-            prop_assert_eq!(format!("{:?}", select(&all, trimmed, budget)), told, "the order given changes nothing");
+            prop_assert_eq!(format!("{:?}", select(&all, trimmed, budget)), forward, "the order given changes nothing");
         }
     }
 }

@@ -135,7 +135,7 @@ pub const TABLE: &[Setting] = &[
     fixed(
         "grpc.web_origins",
         "[]",
-        "The origins that browsers may call from by gRPC-Web, such as `https://app.example`; `*` for any. Empty: no gRPC-Web.",
+        "The origins whose pages may call, such as `https://app.example`; `*` for any. Empty: no page may, and gRPC-Web is off.",
     ),
     fixed(
         "grpc.max_connection_age",

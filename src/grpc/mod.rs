@@ -1,14 +1,15 @@
 //! The gRPC service: the only code that knows tonic.
 //!
-//! Three strata, each of which uses those below: [`services`] answer, [`pipeline`] is what happens around every call, and
-//! [`transport`] accepts connections. [`server`] puts them together; [`options`], [`limits`], [`lifecycle`] and
-//! [`telemetry`] are used by all.
+//! Four strata, each of which uses those below: [`protocols`] makes a gRPC call of what comes by Connect or gRPC-Web,
+//! [`services`] answer, [`pipeline`] is what happens around every call, and [`transport`] accepts connections. [`server`] puts
+//! them together; [`options`], [`limits`], [`lifecycle`] and [`telemetry`] are used by all.
 
 mod lifecycle;
 mod limits;
 mod options;
 mod origin;
 mod pipeline;
+mod protocols;
 mod server;
 mod services;
 mod telemetry;

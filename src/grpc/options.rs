@@ -44,7 +44,7 @@ pub struct Options {
     pub gzip: bool,
     /// Whether what a connection writes in one poll is sent in one piece.
     pub coalesce_writes: bool,
-    /// Serves gRPC-Web to browsers of these origins; `None`: no gRPC-Web.
+    /// Lets pages of these origins call, by Connect or gRPC-Web; `None`: no pages, and no gRPC-Web.
     pub web: Option<Origins>,
 }
 

@@ -6,9 +6,7 @@ use tokio::net::TcpListener;
 use tonic::transport;
 
 use super::{
-    Backend, Lifecycle, Limits, Options, Phase, Tls,
-    pipeline::{Calls, Web},
-    services::Services,
+    Backend, Lifecycle, Limits, Options, Phase, Tls, pipeline::Calls, protocols::Protocols, services::Services,
     transport::Listener,
 };
 
@@ -84,8 +82,8 @@ impl Server {
         let services = Services::new(&options, backend, Arc::clone(&limits), Arc::clone(&lifecycle));
         let services = services.map_err(|error| ServerError::Failed(error.to_string()))?;
         let serve = Box::new(move |service, request| services.call(service, request));
-        let calls = Calls::new(&options, limits, Arc::clone(&lifecycle), access, telemetry, serve);
-        let service = Web::new(calls, options.web.as_ref());
+        let calls = Calls::new(&options, Arc::clone(&limits), Arc::clone(&lifecycle), access, telemetry, serve);
+        let service = Protocols::new(calls, &options, limits);
         let closing = {
             let lifecycle = Arc::clone(&lifecycle);
             async move { lifecycle.reached(Phase::Closing).await }
@@ -111,7 +109,7 @@ async fn drain(options: &Options, lifecycle: &Lifecycle) {
 
 fn transport(options: &Options) -> transport::Server {
     let server = transport::Server::builder()
-        .accept_http1(options.web.is_some())
+        .accept_http1(true)
         .http2_keepalive_interval(Some(options.keepalive_interval))
         .http2_keepalive_timeout(Some(options.keepalive_timeout))
         .max_concurrent_streams(options.max_streams_per_connection);

@@ -5,9 +5,11 @@
 mod assemble;
 mod auth;
 mod call;
+mod connect;
 mod drain;
 mod health;
 mod held;
+mod http;
 mod peers;
 mod reply;
 mod rig;

@@ -5,6 +5,17 @@ use std::sync::Arc;
 use promptd::grpc::{Pem, Tls, api::prompt_service_client::PromptServiceClient};
 use promptd_contract::proto;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{
+        ClientConfig, RootCertStore,
+        pki_types::{CertificateDer, pem::PemObject as _},
+    },
+};
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 
 use crate::rig::{Rig, Setup, ask};
@@ -107,4 +118,29 @@ async fn clients_need_a_certificate_of_the_configured_root() {
     call(&rig, &authority, Some(&strangers.leaf())).await.unwrap();
     assert!(call(&rig, &authority, Some(&clients.leaf())).await.is_err());
     assert!(tls.replace(pem(&authority.leaf(), None)).is_err(), "a reload cannot turn client certificates off");
+}
+
+#[tokio::test]
+async fn both_versions_of_http_are_offered() {
+    let authority = Authority::new();
+    let rig = start(&Arc::new(Tls::new(pem(&authority.leaf(), None)).unwrap())).await;
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority.pem.as_bytes()).unwrap()).unwrap();
+    for (offered, taken) in [(vec!["h2", "http/1.1"], "h2"), (vec!["http/1.1"], "http/1.1")] {
+        let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+        let client = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let mut client = client.with_root_certificates(roots.clone()).with_no_client_auth();
+        client.alpn_protocols = offered.into_iter().map(|name| name.as_bytes().to_vec()).collect();
+        let stream = TcpStream::connect(rig.addr).await.unwrap();
+        let connector = TlsConnector::from(Arc::new(client));
+        let mut stream = connector.connect("localhost".try_into().unwrap(), stream).await.unwrap();
+        assert_eq!(stream.get_ref().1.alpn_protocol(), Some(taken.as_bytes()));
+        if taken == "http/1.1" {
+            let request = "GET /promptd.v1.WorkspaceService/ListWorkspaces HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+            stream.write_all(request.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains(r#""id":"harbor""#), "{answer}");
+        }
+    }
 }

@@ -65,22 +65,12 @@ async fn other_origins_get_no_cors_headers_and_errors_keep_their_details() {
 }
 
 #[tokio::test]
-async fn it_is_off_unless_configured() {
+async fn where_it_is_off_the_answer_names_the_setting() {
     let rig = start(None).await;
     let answer = send(&rig, CALL, &frame(&ask())).await;
-    assert!(!String::from_utf8_lossy(&answer).contains("HTTP/1.1 200"));
+    let text = String::from_utf8_lossy(&answer);
+    assert!(text.contains("content-type: application/grpc-web+proto") && text.contains("grpc-status: 12"), "{text}");
+    assert!(text.contains("grpc.web_origins") && text.contains("grpc-status-details-bin"), "{text}");
+    assert!(rig.seen.calls().is_empty());
     rig.prompts().await.assemble_prompt(ask()).await.unwrap();
-}
-
-#[tokio::test]
-async fn unknown_paths_are_unimplemented_with_any_http_method() {
-    let rig = start(Some(&["https://app.example"])).await;
-    for head in ["GET / HTTP/1.1\r\n", "POST /no.such.Service/Call HTTP/1.1\r\n", "DELETE * HTTP/1.1\r\n"] {
-        let answer = send(&rig, head, b"").await;
-        let text = String::from_utf8_lossy(&answer);
-        assert!(text.starts_with("HTTP/1.1 200") && text.contains("content-type: application/grpc"), "{text}");
-        assert!(text.contains("grpc-status: 12") && text.contains("grpc-status-details-bin"), "{text}");
-        assert!(text.contains("x-request-id"), "{text}");
-    }
-    assert_eq!(rig.seen.calls(), [("other", "UNIMPLEMENTED"); 3]);
 }

@@ -51,7 +51,7 @@ fn request_limits(limits: &mut Fields<'_, '_>) -> decode::Limits {
     }
 }
 
-/// `grpc.web_origins`: `*` anywhere in the list allows all; an empty list turns gRPC-Web off.
+/// `grpc.web_origins`: `*` anywhere in the list allows all; an empty list allows no page and turns gRPC-Web off.
 fn origins(grpc: &mut Fields<'_, '_>) -> Option<Origins> {
     let given = values(grpc, "web_origins", |text| match text {
         "*" => Ok(None),

@@ -174,7 +174,7 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 /// The code as gRPC writes it.
-pub(super) fn code_name(code: Code) -> &'static str {
+pub(crate) fn code_name(code: Code) -> &'static str {
     match code {
         Code::Ok => "OK",
         Code::Cancelled => "CANCELLED",

@@ -1,12 +1,15 @@
 //! The methods that the server has.
 
+use super::error::Error;
+use promptd_core::{text::inline::inline, yaml::nearest};
+
 /// One of the server's methods, or an unknown one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Method {
+pub(crate) struct Method {
     /// Its name for logs and metrics; `other` where the server has no such method.
     pub(super) name: &'static str,
     /// Its service; `None` where the server has no such method.
-    pub(super) service: Option<Service>,
+    pub(crate) service: Option<Service>,
     pub(super) kind: Kind,
 }
 
@@ -50,15 +53,26 @@ const METHODS: &[(Service, &str, Kind)] = &[
     (Service::ReflectionAlpha, "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Stream),
 ];
 
+/// The most characters shown of a name that no method has.
+const MAX_SHOWN_CHARS: usize = 100;
+
 impl Method {
     /// The method of a request's path.
-    pub(super) fn of(path: &str) -> Self {
+    pub(crate) fn of(path: &str) -> Self {
         let known = path.strip_prefix('/').and_then(|name| METHODS.iter().find(|(_, known, _)| *known == name));
         known.map_or(Self { name: "other", service: None, kind: Unary }, |&(service, name, kind)| Self {
             name,
             service: Some(service),
             kind,
         })
+    }
+
+    /// That the server has no method of this path, and which may be meant.
+    pub(crate) fn unknown(path: &str) -> Error {
+        let name = path.trim_start_matches('/');
+        let near = nearest(name, METHODS.iter().map(|(_, known, _)| *known));
+        let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        Error::Unimplemented(format!("the server has no method `{}`{hint}", inline(name, MAX_SHOWN_CHARS).text))
     }
 
     /// Whether anyone may call it at any time: probes need no token and start before the server is ready.

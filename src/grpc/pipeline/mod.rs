@@ -10,13 +10,11 @@ mod method;
 mod record;
 mod status;
 mod trace;
-mod web;
 
 pub use error::DOMAIN;
 
 pub(super) use blocking::run_blocking;
 pub(super) use call::{Calls, ResponseFuture};
-pub(super) use error::Error;
-pub(super) use method::Service;
+pub(super) use error::{Error, code_name};
+pub(super) use method::{Method, Service};
 pub(super) use status::respond;
-pub(super) use web::Web;

@@ -35,7 +35,7 @@ use self::{
 };
 use super::{
     Lifecycle, Limits, Options,
-    pipeline::{Error, ResponseFuture, Service, respond},
+    pipeline::{Method, ResponseFuture, Service, respond},
 };
 
 /// One generated server for each service. Each call clones its server, which is little more than a shared pointer.
@@ -86,7 +86,7 @@ impl Services {
             Some(Service::Reflection) => self.reflection.v1.clone().call(request),
             Some(Service::ReflectionAlpha) => self.reflection.v1alpha.clone().call(request),
             None => {
-                let unknown = Error::Unimplemented("the server has no such method".into());
+                let unknown = Method::unknown(request.uri().path());
                 Box::pin(ready(Ok::<_, Infallible>(respond(unknown.into()))))
             }
         }

@@ -87,7 +87,7 @@ fn read(pem: Pem<'_>) -> Result<ServerConfig, TlsError> {
     let mut config = builder
         .with_single_cert(chain, key)
         .map_err(|e| TlsError(format!("`tls.cert` and `tls.key` do not go together: {e}")))?;
-    config.alpn_protocols = vec![b"h2".to_vec()];
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }
 

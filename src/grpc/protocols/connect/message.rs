@@ -1,0 +1,129 @@
+//! The message of a request, on its way to the call.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::{Bytes, BytesMut};
+use http_body::Frame;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use prost_reflect::MessageDescriptor;
+use tonic::{Status, body::Body};
+
+use super::{
+    compression::gunzip,
+    envelope,
+    procedure::{Codec, ContentType},
+};
+use crate::grpc::{
+    Limits,
+    pipeline::{Error, run_blocking},
+};
+use promptd_contract::json;
+
+/// The most values of one request in JSON: each costs memory, however few bytes it has.
+const MAX_VALUES: usize = 100_000;
+
+/// Messages from this size on are read and written on a blocking thread, and so is what is compressed: no other call waits
+/// behind them.
+pub(super) const LARGE_BYTES: usize = 64 << 10;
+
+/// A request's message that has not been read.
+pub(super) struct Incoming {
+    pub(super) body: Body,
+    pub(super) reading: Reading,
+    pub(super) limits: Arc<Limits>,
+}
+
+/// How to read it.
+pub(super) struct Reading {
+    pub(super) content_type: ContentType,
+    pub(super) gzipped: bool,
+    /// `None`: there is no such method, and the message does not matter.
+    pub(super) input: Option<MessageDescriptor>,
+    pub(super) max_bytes: usize,
+}
+
+impl Incoming {
+    /// Reads it to its end, as a message of gRPC.
+    pub(super) async fn read(self) -> Result<Bytes, Status> {
+        let Self { body, reading, limits } = self;
+        if reading.input.is_none() {
+            return Ok(Bytes::new());
+        }
+        let envelope = if reading.content_type.enveloped { envelope::HEAD_BYTES } else { 0 };
+        let body = Limited::new(body, reading.max_bytes.saturating_add(envelope)).collect().await;
+        let body = body.map_err(|error| match error.downcast::<LengthLimitError>() {
+            Ok(_) => Error::MessageTooLarge { limit: reading.max_bytes }.into(),
+            Err(error) => Status::from_error(error),
+        })?;
+        let body = body.to_bytes();
+        let message = if reading.gzipped || body.len() >= LARGE_BYTES {
+            run_blocking(&limits, move || reading.read(body)).await?
+        } else {
+            reading.read(body)
+        };
+        Ok(message?)
+    }
+}
+
+impl Reading {
+    fn read(&self, body: Bytes) -> Result<Bytes, Error> {
+        let (compressed, message) = if self.content_type.enveloped {
+            let (compressed, message) = envelope::only(&body)?;
+            (compressed, body.slice_ref(message))
+        } else {
+            (self.gzipped, body)
+        };
+        let message = match (compressed, self.gzipped) {
+            (true, true) => gunzip(&message, self.max_bytes)?,
+            (true, false) => return Err(Error::Unreadable),
+            (false, _) => message,
+        };
+        match (self.content_type.codec, &self.input) {
+            (Codec::Json, Some(input)) => {
+                let message = json::read(input, &message, MAX_VALUES).map_err(Error::Invalid)?;
+                Ok(framed(&message))
+            }
+            (Codec::Proto, _) | (_, None) => Ok(framed(&message)),
+        }
+    }
+}
+
+/// A message as gRPC sends it.
+fn framed(message: &[u8]) -> Bytes {
+    let mut frame = BytesMut::with_capacity(envelope::HEAD_BYTES + message.len());
+    envelope::put(&mut frame, 0, message);
+    frame.freeze()
+}
+
+/// A body of one piece of data, made when it is asked for.
+pub(super) struct Later(Option<Making>);
+
+type Making = Pin<Box<dyn Future<Output = Result<Bytes, Status>> + Send>>;
+
+impl Later {
+    pub(super) fn new(making: impl Future<Output = Result<Bytes, Status>> + Send + 'static) -> Self {
+        Self(Some(Box::pin(making)))
+    }
+}
+
+impl http_body::Body for Later {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let Some(making) = &mut self.0 else { return Poll::Ready(None) };
+        making.as_mut().poll(cx).map(|made| {
+            self.0 = None;
+            Some(made.map(Frame::data))
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_none()
+    }
+}

@@ -1,32 +1,33 @@
 //! The server's settings that loading and assembling depend on, already checked.
 //!
-//! They are part of a revision: changing one gives every workspace a new revision.
+//! They are part of a revision: changing one gives every workspace a new revision. [`Default`] has
+//! the one default of each.
 
-/// All of them.
+/// The settings of all workspaces.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Settings {
-    /// Whether absolute paths may stand in prompts; a workspace's own `expose_paths` can only turn it off.
+    /// Whether prompts may show absolute paths; a workspace's own `expose_paths` can only turn it off. Default: true.
     pub expose_paths: bool,
-    /// The most bytes read of one file.
+    /// The most bytes read of one file. Default: 1 MiB.
     pub max_file_bytes: usize,
     /// Bounds on the skills block.
     pub skills: SkillLimits,
-    /// The most characters of a value on a line of its own (names, ids); 0 leaves nothing.
+    /// The most characters of a one-line value, such as a name or an id; 0 leaves nothing. Default: 256.
     pub max_value_chars: usize,
-    /// The most characters of one of the turn's variables.
+    /// The most characters of one of the turn's variables. Default: 1,024.
     pub max_variable_chars: usize,
-    /// What to do about risky workspace text.
+    /// What to do about risky workspace text. Default: [`RiskPolicy::Report`].
     pub risks: RiskPolicy,
 }
 
 /// Bounds on the skills block.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SkillLimits {
-    /// The most characters of one description.
+    /// The most characters of one description. Default: 1,024.
     pub max_description_chars: usize,
-    /// The most skills shown.
+    /// The most skills shown. Default: 150.
     pub max_shown: usize,
-    /// The most characters of the whole block.
+    /// The most characters of the whole block. Default: 18,000.
     pub max_block_chars: usize,
 }
 

@@ -15,7 +15,7 @@ fn shown(name: &str) -> String {
     name.chars().take(64).flat_map(char::escape_debug).collect()
 }
 
-/// There is no zone of that name.
+/// No zone has that name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownZone(String);
 

@@ -53,7 +53,7 @@ codes! {
     FileUnreadable = "FILE_UNREADABLE", Error, "Make it a regular file that the service may read.";
     /// A link leads out of the workspace to a place that the server's config does not name.
     LinkOutside = "LINK_OUTSIDE", Error, "Copy the file into the workspace, or name its folder in `allowed_link_targets`.";
-    /// A link leads nowhere, or in a circle.
+    /// The target of a link does not exist, or links form a circle.
     LinkBroken = "LINK_BROKEN", Warning, "Mend or remove the link.";
     /// A file has the name of a workspace file in another case.
     FileNameCase = "FILE_NAME_CASE", Warning, "Rename it: names are case-sensitive.";
@@ -75,7 +75,7 @@ codes! {
     YamlSyntax = "YAML_SYNTAX", Error, "Mend the YAML at the place named.";
     /// A key is not known.
     UnknownKey = "UNKNOWN_KEY", Error, "Correct its spelling or its place, or remove it.";
-    /// A key stands twice.
+    /// A mapping has the same key twice.
     DuplicateKey = "DUPLICATE_KEY", Error, "Remove one of the two.";
     /// A value has the wrong type.
     WrongType = "WRONG_TYPE", Error, "Give a value of the type named.";

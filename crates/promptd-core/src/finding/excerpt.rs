@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// The most characters of a line that an excerpt shows.
 const MAX_CHARS: usize = 120;
-/// How many of them stand before the place that is meant.
+/// How many of them come before the place that is meant.
 const CHARS_BEFORE: usize = 60;
 
 /// One line of a text, hidden characters written out.

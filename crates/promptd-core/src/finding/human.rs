@@ -23,12 +23,12 @@ pub fn render(reported: &[Reported], styled: bool) -> String {
 /// One line that counts: `2 errors, 1 warning`.
 #[must_use]
 pub fn summary(counts: Counts) -> String {
-    let told = |count: usize, name: &str| match count {
+    let counted = |count: usize, name: &str| match count {
         0 => None,
         1 => Some(format!("1 {name}")),
         _ => Some(format!("{count} {name}s")),
     };
-    let parts = [told(counts.errors, "error"), told(counts.warnings, "warning"), told(counts.infos, "note")];
+    let parts = [counted(counts.errors, "error"), counted(counts.warnings, "warning"), counted(counts.infos, "note")];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     if parts.is_empty() { "nothing to report".to_owned() } else { parts.join(", ") }
 }

@@ -1,6 +1,6 @@
-//! What the service has to say about its inputs: one type, many renderers.
+//! What the service reports about its inputs: one type, several renderers.
 //!
-//! A finding names what is wrong, where it stands and, through its [`Code`], what to do. Loading and assembling
+//! A finding names what is wrong, where it is and, through its [`Code`], what to do. Loading and assembling
 //! give findings beside their result instead of failing, so that one bad part never costs another.
 
 mod code;
@@ -19,14 +19,14 @@ pub use report::{Counts, Reported};
 
 use std::fmt;
 
-/// One thing worth telling: a loss, a fault, a risk.
+/// One thing worth reporting: a loss, a fault, a risk.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
     /// What kind it is; stable.
     pub code: Code,
-    /// Where it stands.
+    /// Where it is.
     pub place: Place,
     /// One sentence for a person; never an absolute server path or a file's contents.
     pub message: String,
@@ -52,7 +52,7 @@ pub enum Severity {
     Info,
     /// Something was left out or looks wrong; the rest works.
     Warning,
-    /// A part does not work until it is mended.
+    /// A part does not work until it is fixed.
     Error,
 }
 
@@ -75,10 +75,10 @@ pub fn member(path: &str, key: &str) -> String {
     path.chars().chain(['.']).chain(shown).collect()
 }
 
-/// Where a finding stands.
+/// The place of a finding.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
-    /// Nowhere in particular.
+    /// No particular place.
     #[default]
     Unplaced,
     /// In a file.

@@ -1,7 +1,7 @@
 //! All globs of a list as one automaton, run bit by bit.
 //!
-//! Its states stand in a row, and a set of states is a row of bits. State `n` is reached from `n - 1` by a character of
-//! its class, from itself by any character where a `*` stands, and by a free step where alternatives begin and end. So a
+//! Its states are numbered, and a set of states is a row of bits. State `n` is reached from `n - 1` by a character of
+//! its class, from itself by any character where the glob has a `*`, and by a free step where alternatives begin and end. So a
 //! character of a name costs a shift, an AND and an OR of the whole set: time is the name's length times the list's,
 //! divided by 64, whatever the globs are. A backtracking matcher is exponential here, and a lazily built DFA (globset, regex)
 //! takes seconds where its states do not fit its cache.
@@ -216,7 +216,7 @@ impl Builder {
         self.free.extend(ends.map(|end| (end, after)));
     }
 
-    /// A class, whose `[` is read already; gives what stands behind it. A `]` that comes first stands for itself, and a
+    /// A class, whose `[` is read already; returns the rest of the glob. A `]` that comes first is itself, and a
     /// `-` after a range extends it, as in globset.
     fn bracket<'g>(&mut self, glob: &'g str) -> &'g str {
         let inner = glob.strip_prefix(['!', '^']);

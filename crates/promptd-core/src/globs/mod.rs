@@ -62,7 +62,7 @@ impl NameGlobs {
         Ok(Self { globs: list, automaton })
     }
 
-    /// The globs of the list under `key`, if it is there; each bad one is a fault where it stands, and left out.
+    /// The globs of the list under `key`, if it is there; each bad one is a fault at its own place, and left out.
     pub fn read(fields: &mut Fields<'_, '_>, key: &'static str, case: Case) -> Option<Self> {
         let texts = fields.texts(key)?;
         let name = fields.name(key);

@@ -1,4 +1,4 @@
-//! What is told of a profile when it is loaded, and on which line.
+//! The findings of a profile when it is loaded, and their lines.
 
 use super::load;
 
@@ -20,7 +20,7 @@ fn section(lines: &str) -> String {
 }
 
 #[test]
-fn a_fault_in_a_block_is_told_on_its_own_line() {
+fn a_fault_in_a_block_is_reported_on_its_own_line() {
     let unknown = "`onn` is not known; did you mean `on`?";
     for (lines, at) in [
         ("        template: \"{{ onn }}\"\n", ":9:19"),
@@ -43,14 +43,14 @@ fn a_fault_in_a_block_is_told_on_its_own_line() {
 }
 
 #[test]
-fn unknown_filters_are_told() {
+fn unknown_filters_are_reported() {
     let lines = "        template: |\n          {{ mode }}\n          {{ mode|shout }}\n";
     assert_eq!(faults(&section(lines)), [":11 the filter `shout` is not known"]);
 }
 
 #[test]
-fn sections_that_nothing_can_reach_are_told() {
-    for (lines, told) in [
+fn sections_that_nothing_can_reach_are_reported() {
+    for (lines, found) in [
         (
             "        when: \"false\"\n        template: x\n",
             ":9:15 `false` never holds, so this is never reached; remove it instead",
@@ -82,7 +82,7 @@ fn sections_that_nothing_can_reach_are_told() {
             ":10:11 the message `m` stands twice",
         ),
     ] {
-        assert_eq!(faults(&section(lines)), [told], "{lines}");
+        assert_eq!(faults(&section(lines)), [found], "{lines}");
     }
     for lines in
         ["        when: \"true\"\n        template: x\n", "        when: mode == \"full\" or on\n        template: x\n"]

@@ -89,7 +89,7 @@ fn field(name: &str, node: &Node, path: &str, faults: &Faults) -> Field {
     declared
 }
 
-/// `default: null` says that absent is none, also for text.
+/// `default: null` means null where absent, also for text.
 fn default_of(node: Option<&Node>, ty: &Type, path: &str, faults: &Faults) -> serde_json::Value {
     let Some(node) = node else { return serde_json::Value::Null };
     ty.check(&node.to_json()).unwrap_or_else(|mismatch| {
@@ -98,7 +98,7 @@ fn default_of(node: Option<&Node>, ty: &Type, path: &str, faults: &Faults) -> se
     })
 }
 
-/// What stands under `of`: a type's name, a declaration with `type`, or the fields of an object.
+/// The value of `of`: a type's name, a declaration with `type`, or the fields of an object.
 fn element(node: Option<&Node>, path: &str, faults: &Faults) -> Type {
     let Some(node) = node else { return Type::Any };
     match &node.value {
@@ -213,11 +213,11 @@ mod tests {
 
     #[test]
     fn every_fault_of_a_declaration() {
-        let told = declarations("user: bool\nBad: bool\na: strin\nb: { typ: bool }\nc: { type: int, default: x }\n")
+        let found = declarations("user: bool\nBad: bool\na: strin\nb: { typ: bool }\nc: { type: int, default: x }\n")
             .unwrap_err();
-        assert_eq!(told.len(), 6, "{told:#?}");
-        assert!(told[0].starts_with("1:1 `user` is already"), "{told:#?}");
-        assert!(told[2].starts_with("3:4 `strin` is no type"), "{told:#?}");
-        assert!(told[5].starts_with("5:26 `inputs.c.default` must be a whole number"), "{told:#?}");
+        assert_eq!(found.len(), 6, "{found:#?}");
+        assert!(found[0].starts_with("1:1 `user` is already"), "{found:#?}");
+        assert!(found[2].starts_with("3:4 `strin` is no type"), "{found:#?}");
+        assert!(found[5].starts_with("5:26 `inputs.c.default` must be a whole number"), "{found:#?}");
     }
 }

@@ -125,7 +125,7 @@ impl Source {
     }
 }
 
-/// Lays a profile over the one it extends, and that over its own. `text` gathers all sources that went in.
+/// Lays a profile over the one it extends, and that over its own. `text` collects all sources that went in.
 fn resolve(
     raw: RawProfile,
     source: &Source,

@@ -186,7 +186,7 @@ pub fn check_object(fields: &[Field], given: &Map<String, Value>) -> Result<Valu
     fields.iter().map(check).collect::<Result<Map<_, _>, _>>().map(Value::Object)
 }
 
-/// The value as templates see it: a null is none.
+/// The value as templates see it: a null is `none`.
 #[must_use]
 pub fn to_rendered(value: &Value) -> Rendered {
     match value {
@@ -247,20 +247,20 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_named_by_its_path() {
-        let told = |value| memory().check(&value).map_err(|e| (e.path, e.message)).unwrap_err();
-        assert_eq!(told(json!({})), (String::new(), "must be a list, not an object".into()));
-        assert_eq!(told(json!([{"key": 5}])), ("[0].key".into(), "must be a string, not a number".into()));
-        assert_eq!(told(json!([{}, {"hit": 5}])), ("[1].hit".into(), "is not known; did you mean `hits`?".into()));
-        assert_eq!(told(json!([{"hits": 1.5}])).1, "must be a whole number, not a number");
+        let mismatch = |value| memory().check(&value).map_err(|e| (e.path, e.message)).unwrap_err();
+        assert_eq!(mismatch(json!({})), (String::new(), "must be a list, not an object".into()));
+        assert_eq!(mismatch(json!([{"key": 5}])), ("[0].key".into(), "must be a string, not a number".into()));
+        assert_eq!(mismatch(json!([{}, {"hit": 5}])), ("[1].hit".into(), "is not known; did you mean `hits`?".into()));
+        assert_eq!(mismatch(json!([{"hits": 1.5}])).1, "must be a whole number, not a number");
     }
 
     #[test]
     fn a_choice_is_one_of_its_words() {
         let choice = Type::Choice(vec!["none".into(), "dynamic".into()]);
         assert_eq!(choice.check(&json!("dynamic")), Ok(json!("dynamic")));
-        let told = |value| choice.check(&value).unwrap_err().message;
-        assert_eq!(told(json!("dynamc")), "must be `none` or `dynamic`, not `dynamc`; did you mean `dynamic`?");
-        assert_eq!(told(json!(1)), "must be one of its words, not a number");
+        let mismatch = |value| choice.check(&value).unwrap_err().message;
+        assert_eq!(mismatch(json!("dynamc")), "must be `none` or `dynamic`, not `dynamc`; did you mean `dynamic`?");
+        assert_eq!(mismatch(json!(1)), "must be one of its words, not a number");
     }
 
     #[test]

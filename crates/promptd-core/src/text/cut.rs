@@ -1,7 +1,7 @@
-//! Cutting a document to its limit, so that the reader is told.
+//! Cuts a document to its limit, and says so in the text.
 //!
 //! The head is kept. The cut falls at the last line end inside the budget where that loses at most a tenth of it, else
-//! at a grapheme cluster boundary; a code fence left open is closed; then, on a line of its own, stands a marker that
+//! at a grapheme cluster boundary; a code fence left open is closed; then, on a line of its own, follows a marker that
 //! names the document and says how much of it is shown. All of it together keeps the limit.
 
 use super::{

@@ -7,7 +7,7 @@ pub fn digits<const BYTES: usize>(bytes: [u8; BYTES]) -> [[u8; 2]; BYTES] {
     bytes.map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]])
 }
 
-/// The bytes that so many lower-case digits stand for; `None`: they are others, or not as many.
+/// The bytes of that many lower-case hex digits; `None`: there are other characters, or another number of them.
 #[must_use]
 pub fn bytes<const BYTES: usize>(text: &str) -> Option<[u8; BYTES]> {
     let nibble = |digit: u8| match digit {

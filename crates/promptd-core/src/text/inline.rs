@@ -15,7 +15,7 @@ pub struct Inline<'a> {
     /// Whether it was longer than the limit, so that it ends in `…`.
     pub cut: bool,
     /// Whether characters that could forge a line or hide text were taken out. White space at the ends, tabs and runs
-    /// of spaces are not worth telling.
+    /// of spaces are not reported.
     pub sanitized: bool,
 }
 

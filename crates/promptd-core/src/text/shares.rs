@@ -12,7 +12,7 @@ pub fn fair_shares(needs: &[usize], per_item: usize, total: usize) -> Vec<usize>
     if wanted <= total {
         return shares;
     }
-    // From the smallest want up: whoever wants at most an equal part of what is left gets it whole.
+    // From the smallest want up: a want of at most an equal part of what is left is met in full.
     let mut by_want: Vec<usize> = (0..shares.len()).collect();
     by_want.sort_by_key(|&index| shares[index]);
     let mut left = total;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// What breaks a tag: a zero-width space, which nobody sees.
 const BREAK: char = '\u{200B}';
-/// The mark of a block of search results, which is no action and has no colon after its name.
+/// The mark of a block of search results, which is not an action and has no colon after its name.
 const RESULTS: &str = "[SEARCH_RESULTS";
 
 /// Puts a zero-width space into whatever begins like an action tag: before the colon of `[NAME:`, of upper-case letters,

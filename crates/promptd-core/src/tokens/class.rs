@@ -1,4 +1,4 @@
-//! The classes of characters that the encodings tell apart.
+//! The classes of characters that the encodings distinguish.
 
 use std::sync::LazyLock;
 

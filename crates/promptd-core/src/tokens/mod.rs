@@ -39,7 +39,7 @@ impl Encoding {
 
     /// How many tokens the text has. The names of special tokens, such as `<|endoftext|>`, count as the text they are.
     ///
-    /// Exact, and time grows with the text's length alone, whatever stands in it. The first call of an encoding also
+    /// Exact, and time grows with the text's length alone, whatever the text. The first call of an encoding also
     /// loads its table, which takes a good part of a second: see [`Encoding::is_loaded`].
     #[must_use]
     pub fn count(self, text: &str) -> u64 {

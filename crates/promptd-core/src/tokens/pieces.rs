@@ -6,7 +6,7 @@
 
 use super::class::{self, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, UPPER, WHITE};
 
-/// What may stand before a word as its first character.
+/// What may come before a word, as the first character of its token.
 const LEAD: u8 = MARK | SPACE | OTHER;
 /// What may begin a cased word.
 const HEAD: u8 = UPPER | CASELESS | MARK;
@@ -45,7 +45,7 @@ pub(super) fn cl100k(text: &str, at: usize) -> usize {
         })
 }
 
-/// Where the characters of `classes` end that stand at a place; `None`: there is none.
+/// The end of the run of characters of `classes` at a place; `None`: there is no run.
 fn run(text: &str, at: usize, classes: u8) -> Option<usize> {
     let mut end = at;
     while let Some((class, after)) = class::next(text, end)

@@ -66,7 +66,7 @@ pub(super) fn trim(text: &str) -> &str {
     }
 }
 
-/// The 1-based line that the byte `offset` stands on.
+/// The 1-based line of the byte `offset`.
 pub(super) fn line_of(text: &str, offset: usize) -> u32 {
     clamped(text.get(..offset).unwrap_or_default().matches('\n').count()).saturating_add(1)
 }
@@ -196,9 +196,9 @@ mod tests {
             (b"\xf0\x9f\x98", "\u{fffd}", &["INVALID_UTF8"]),
             ("\n\u{feff}\0\u{feff}\n x".as_bytes(), " x", &["CONTROL_CHARACTERS"]),
         ];
-        for (bytes, text, told) in cases {
+        for (bytes, text, found) in cases {
             let cleaned = clean(bytes, false, "f");
-            assert_eq!((&*cleaned.text, codes(&cleaned.findings).as_slice()), (text, told), "{bytes:?}");
+            assert_eq!((&*cleaned.text, codes(&cleaned.findings).as_slice()), (text, found), "{bytes:?}");
         }
     }
 

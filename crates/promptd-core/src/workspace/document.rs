@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A text file as prompts carry it: without byte order mark, with LF line ends, with neither control characters nor
-/// blank lines at its ends; everything else as it stands in the file.
+/// blank lines at its ends; everything else as it is in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// Relative to the workspace.
@@ -29,12 +29,12 @@ pub struct Document {
     pub total_bytes: u64,
     /// Whether the file is longer than the read limit, so that `text` is only its head.
     pub partial: bool,
-    /// What a prompt that carries the text must tell: changes of meaning and risks. Notes for `check` alone are not
+    /// What must be reported with a prompt that carries the text: changes of meaning and risks. Notes for `check` alone are not
     /// here but in the snapshot's findings.
     pub findings: Vec<Finding>,
 }
 
-/// A file read: the document, unless its risks are refused, and all that there is to say about it.
+/// A file read: the document, unless its risks are refused, and its findings.
 pub(super) struct ReadDocument {
     pub(super) document: Option<Document>,
     pub(super) sha256: Arc<str>,
@@ -64,7 +64,7 @@ impl Document {
         ReadDocument { document, sha256, findings }
     }
 
-    /// Whether the file has nothing but white space. Of one that was read in part nobody knows.
+    /// Whether the file has nothing but white space. False for a file that was read in part, whose rest is not known.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.text.is_empty() && !self.partial

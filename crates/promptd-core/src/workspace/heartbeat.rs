@@ -34,7 +34,7 @@ pub(super) fn has_tasks(text: &str) -> bool {
     parser.reference_definitions().iter().next().is_some()
 }
 
-/// What a line stands in.
+/// What a line is part of.
 #[derive(Clone, Copy, PartialEq)]
 enum Block {
     Heading,
@@ -58,7 +58,7 @@ fn without_check_boxes(line: &str) -> &str {
     boxed.map_or(line, |rest| without_check_boxes(rest.trim_start()))
 }
 
-/// Without HTML comments. One that is not closed goes to the end if a line begins with it, and is no comment elsewhere.
+/// Without HTML comments. One that is not closed goes to the end if a line begins with it, and is text elsewhere.
 fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;

@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(&*second.documents["AGENTS.md"].text, "rules");
         assert!(second.active[0].message.ends_with("its last good version stays in use"));
         let outside = reload(&good.clone().failing("AGENTS.md", ReadError::LinkOutside), &first).unwrap();
-        assert!(!outside.documents.contains_key("AGENTS.md"), "a link out is no fault of the moment");
+        assert!(!outside.documents.contains_key("AGENTS.md"), "a link that leads out is not a temporary fault");
         assert_eq!(reload(&good, &second).unwrap().revision, first.revision);
     }
 
@@ -258,13 +258,13 @@ mod tests {
     }
 
     #[test]
-    fn near_misses_and_missing_extra_files_are_told() {
+    fn near_misses_and_missing_extra_files_are_reported() {
         let tree = MemoryTree::new()
             .file("workspace.yaml", "context: {files: [{path: docs/RUNBOOK.md}]}")
             .file("agents.md", "x")
             .file("workspace.yml", "x")
             .file("docs/runbook.md", "x");
-        let told: Vec<_> = load_tree(&tree).unwrap().active.iter().map(|f| f.place.to_string()).collect();
-        assert_eq!(told, ["agents.md", "docs/runbook.md", "workspace.yaml", "workspace.yml"]);
+        let found: Vec<_> = load_tree(&tree).unwrap().active.iter().map(|f| f.place.to_string()).collect();
+        assert_eq!(found, ["agents.md", "docs/runbook.md", "workspace.yaml", "workspace.yml"]);
     }
 }

@@ -50,7 +50,7 @@ impl MemoryTree {
         self.node(path, Node::Failing(error))
     }
 
-    /// Without what stands at `path`.
+    /// Without the entry at `path`.
     #[must_use]
     pub fn without(mut self, path: &str) -> Self {
         self.nodes.remove(path);

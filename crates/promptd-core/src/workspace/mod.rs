@@ -2,7 +2,7 @@
 //!
 //! Loading never fails as a whole: one bad part keeps its last good version and leaves a finding. The one exception
 //! is an invalid `workspace.yaml` with no good version before it, since defaults would lose its blocklist: then there
-//! is no snapshot, only the findings.
+//! are only findings, and no snapshot.
 
 mod clean;
 mod collector;

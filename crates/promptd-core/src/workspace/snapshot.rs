@@ -28,9 +28,9 @@ pub struct Snapshot {
     pub profiles: Arc<ProfileSet>,
     /// The server's settings it was loaded with.
     pub settings: Arc<Settings>,
-    /// All there is to say about the files, the notes for `check` alone included.
+    /// All findings about the files, the notes for `promptd check` included.
     pub findings: Vec<Finding>,
-    /// Those that every response carries until they are mended, most severe first: parts that are stale, unreadable,
+    /// Those that every response carries until they are fixed, most severe first: parts that are stale, unreadable,
     /// refused or not where the settings say. What a document or a shown skill brings along is in its own findings,
     /// and what the workspace's own filters hide is named in neither.
     pub active: Vec<Finding>,

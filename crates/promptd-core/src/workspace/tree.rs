@@ -48,13 +48,13 @@ pub enum EntryKind {
 /// Why a file or folder could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadError {
-    /// There is none.
+    /// It does not exist.
     Missing,
     /// It is a folder, FIFO, socket or device where a regular file is needed; or no folder where one is.
     WrongKind(&'static str),
     /// A link leads outside the workspace to a place that the server's config does not name.
     LinkOutside,
-    /// A link leads nowhere.
+    /// The target of a link does not exist.
     LinkDangling,
     /// Links lead in a circle.
     LinkLoop,

@@ -40,7 +40,7 @@ impl<'n, 'f> Fields<'n, 'f> {
         self.faults
     }
 
-    /// Where the mapping stands.
+    /// The place of the mapping.
     #[must_use]
     pub fn at(&self) -> Mark {
         self.at
@@ -60,13 +60,13 @@ impl<'n, 'f> Fields<'n, 'f> {
         self.pairs.iter().find(|pair| pair.key == key).map(|pair| &pair.value).filter(|node| !node.is_null())
     }
 
-    /// Whether `key` stands there, with whatever value.
+    /// Whether the mapping has `key`, with whatever value.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.pairs.iter().any(|pair| pair.key == key)
     }
 
-    /// Where the value of `key` stands; where there is none, where the mapping does.
+    /// The place of the value of `key`, or of the mapping where it has none.
     #[must_use]
     pub fn mark(&self, key: &str) -> Mark {
         self.pairs.iter().find(|pair| pair.key == key).map_or(self.at, |pair| pair.value.at)
@@ -112,7 +112,7 @@ impl<'n, 'f> Fields<'n, 'f> {
         }
     }
 
-    /// A list of texts, each with where it stands. Items that are no text are faults, and left out.
+    /// A list of texts, each with its place. Items that are not text are faults, and left out.
     pub fn texts(&mut self, key: &'static str) -> Option<Vec<(&'n str, Mark)>> {
         let items = self.list(key)?;
         let name = self.name(key);
@@ -200,7 +200,7 @@ mod tests {
     use crate::yaml::parse;
 
     #[test]
-    fn every_fault_is_told_with_its_place() {
+    fn every_fault_is_reported_with_its_place() {
         let node = parse("agent:\n  naem: x\n  id: 5\nskip: \"false\"\nlimit: -1\n").unwrap();
         let faults = Faults::default();
         let mut root = Fields::root(&node, &faults);
@@ -209,9 +209,9 @@ mod tests {
         agent.finish();
         assert_eq!((root.bool("skip"), root.count("limit")), (None, None));
         root.finish();
-        let told: Vec<_> = faults.into_vec().into_iter().map(|f| (f.at.line, f.at.column, f.message)).collect();
+        let found: Vec<_> = faults.into_vec().into_iter().map(|f| (f.at.line, f.at.column, f.message)).collect();
         assert_eq!(
-            told,
+            found,
             [
                 (2, 3, "unknown key `agent.naem`; did you mean `name`?".to_owned()),
                 (3, 7, "`agent.id` must be text; write \"5\" to mean the text, not a number".to_owned()),

@@ -2,7 +2,7 @@
 //!
 //! serde stops at the first fault and keeps no positions, and its maps let the last of two equal keys win. An operator
 //! who saves a file with three mistakes wants to read of three, so files are parsed into [`Node`]s that remember
-//! where they stand and decoded through [`Fields`], which collects [`Fault`]s and goes on.
+//! where they are and decoded through [`Fields`], which collects [`Fault`]s and goes on.
 //!
 //! Scalars follow the YAML 1.2 core schema: `true` and `false` are booleans, `no` and `yes` are text.
 
@@ -21,7 +21,7 @@ use crate::{
     text::hidden::{is_hidden, is_line_break},
 };
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// Where it begins.
@@ -57,7 +57,7 @@ pub struct Scalar {
     pub text: String,
     /// Written without quotes and not as a block, so that it may be a null, boolean or number.
     pub plain: bool,
-    /// Written as a `|` block: each of its lines is a line of the file, the first with text where the node stands.
+    /// Written as a `|` block: each of its lines is a line of the file, the first with text being the node's line.
     pub literal: bool,
 }
 
@@ -66,7 +66,7 @@ pub struct Scalar {
 pub struct Pair {
     /// The key.
     pub key: String,
-    /// Where the key stands.
+    /// The place of the key.
     pub at: Mark,
     /// The value.
     pub value: Node,
@@ -94,8 +94,8 @@ impl Fault {
 /// The most characters of a fault's message: a key may be of any length.
 const MAX_MESSAGE_CHARS: usize = 500;
 
-/// The message cut, and with escapes for what could move a terminal's cursor, break a log's line or hide text: keys
-/// and values of the file stand in it.
+/// The message cut, and with escapes for what could move a terminal's cursor, break a log's line or hide text: it
+/// quotes keys and values of the file.
 fn printable(mut message: String) -> String {
     if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE_CHARS) {
         message.truncate(end);

@@ -38,7 +38,7 @@ struct Builder {
     open: Vec<Open>,
     anchors: BTreeMap<usize, Node>,
     nodes: usize,
-    /// Bytes of text that aliases stand for.
+    /// Bytes of text that aliases expand to.
     aliased: usize,
     documents: usize,
     root: Option<Node>,
@@ -95,7 +95,7 @@ impl Builder {
                 let Some(node) = self.anchors.get(&anchor) else {
                     return Err(syntax(at, "an alias stands inside its own anchor"));
                 };
-                // Before the copy is made: a few bytes of YAML could stand for gigabytes.
+                // Before the copy is made: a few bytes of YAML could expand to gigabytes.
                 let (nodes, bytes) = weigh(node);
                 self.nodes += nodes;
                 self.aliased += bytes;
@@ -175,7 +175,7 @@ fn position(line: usize, column: usize) -> Mark {
     Mark { line: clamped(line), column: clamped(column).saturating_add(1) }
 }
 
-/// What is never closed is noticed past the last line; the place told is that line's end, which a person can look at.
+/// What is never closed is noticed after the last line; the place reported is that line's end, which exists.
 fn scan_fault(error: &ScanError, text: &str) -> Fault {
     let at = error.marker();
     let mut lines = text.trim_end().lines();
@@ -213,16 +213,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_closed_is_told_at_a_line_that_exists() {
+    fn what_is_never_closed_is_reported_at_a_line_that_exists() {
         for text in ["a:\n  b: [x\n", "a:\n  b: [x\n\n\n", "a:\n  b: [x"] {
             assert_eq!((faults(text)[0].0, faults(text)[0].1), (2, 8), "{text:?}");
         }
     }
 
     #[test]
-    fn every_duplicate_is_told() {
-        let told = faults("a: 1\na: 2\nb: {c: 1, c: 2}\n");
-        assert_eq!(told.iter().map(|f| (f.0, f.1)).collect::<Vec<_>>(), [(2, 1), (3, 11)]);
+    fn every_duplicate_is_reported() {
+        let found = faults("a: 1\na: 2\nb: {c: 1, c: 2}\n");
+        assert_eq!(found.iter().map(|f| (f.0, f.1)).collect::<Vec<_>>(), [(2, 1), (3, 11)]);
     }
 
     #[test]

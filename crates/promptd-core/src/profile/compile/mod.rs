@@ -76,7 +76,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Summaries stand for what a conversation trims: without one that does, they are never reached.
+    /// Summaries replace what a conversation trims: without one that trims, they are never used.
     fn reach_summaries(&mut self, raw: &[RawMessage], parts: &[Part]) {
         let trims = |part: &Part| matches!(part, Part::Conversation(spec) if spec.trim.is_some());
         if parts.iter().any(trims) {
@@ -107,7 +107,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Reports name sections by id, and extending profiles name messages: neither may stand twice.
+    /// Reports name sections by id, and extending profiles name messages: both must be unique.
     fn unique(&mut self, messages: &[RawMessage]) {
         let names: Vec<_> = messages.iter().map(|message| &message.name).collect();
         let ids: Vec<_> = messages.iter().flat_map(|m| m.sections.iter().map(|section| &section.id)).collect();

@@ -1,4 +1,4 @@
-//! Texts, expressions and conditions: each compiled, each fault placed where the text stands.
+//! Compiles texts, expressions and conditions, with the place of each fault.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ impl Compiler<'_> {
     ) -> Template {
         compiled.unwrap_or_else(|fault| {
             let mut placed = written.fault(Code::ProfileInvalid, fault.message);
-            // Only the lines of a `|` block are lines of the file; it stands where its first line with text does. Other
+            // Only the lines of a `|` block are lines of the file; it begins with its first line that has text. Other
             // texts are folded or have escapes: their fault is where they begin.
             if written.literal {
                 let blank = written.value.len() - written.value.trim_start_matches('\n').len();

@@ -68,7 +68,7 @@ pub(super) struct RawMessage {
     pub conversation: Option<RawConversation>,
 }
 
-/// The key of `messages` that stands for the caller's conversation.
+/// The key of `messages` for the caller's conversation.
 pub(super) const CONVERSATION: &str = "conversation";
 
 /// `conversation`, as one of `messages`.

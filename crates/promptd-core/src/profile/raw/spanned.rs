@@ -12,7 +12,7 @@ use crate::{
 pub(crate) struct Spanned<T> {
     /// The value.
     pub value: T,
-    /// Where it stands.
+    /// Where it is.
     pub at: Mark,
     /// In which file.
     pub file: Arc<str>,

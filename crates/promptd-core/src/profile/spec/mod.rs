@@ -66,14 +66,14 @@ pub enum Part {
     Conversation(Box<ConversationSpec>),
 }
 
-/// A message: its sections joined by its separator; without any text there is no message.
+/// A message: its sections joined by its separator. It is left out where all of them are empty.
 #[derive(Debug)]
 pub struct MessageSpec {
     /// Its name.
     pub name: String,
     /// Its role.
     pub role: Role,
-    /// What stands between sections; belongs to none.
+    /// The text between sections; belongs to none.
     pub separator: String,
     /// Must not be written to the conversation history.
     pub ephemeral: bool,
@@ -86,7 +86,7 @@ pub struct MessageSpec {
 pub struct ConversationSpec {
     /// Its condition; absent: always.
     pub when: Option<Template>,
-    /// The stages that it stands in; empty: all.
+    /// The stages that it is part of; empty: all.
     pub stages: Vec<Stage>,
     /// How many of the newest messages; absent: all.
     pub window: Option<Amount>,
@@ -112,7 +112,7 @@ pub struct TrimSpec {
 }
 
 impl Profile {
-    /// All sections with the message that they stand in, in order.
+    /// All sections with their message, in order.
     pub fn sections(&self) -> impl Iterator<Item = (&MessageSpec, &SectionSpec)> {
         self.messages().flat_map(|message| message.sections.iter().map(move |section| (message, section)))
     }

@@ -18,13 +18,13 @@ pub struct SectionSpec {
     pub omitted: String,
     /// How often it changes.
     pub stability: Stability,
-    /// The stages that it stands in; empty: all.
+    /// The stages that it is part of; empty: all.
     pub stages: Vec<Stage>,
-    /// What stands before it instead of the message's separator.
+    /// The text before it, instead of the message's separator.
     pub separator: Option<String>,
     /// The workspace file that it is made from; without it the section is left out.
     pub file: Option<FilePattern>,
-    /// Whether it stands also where the file has only white space.
+    /// Whether it is included also where the file has only white space.
     pub keep_empty: bool,
     /// What it says where the file is not there.
     pub fallback: Option<Template>,
@@ -43,7 +43,7 @@ pub enum Body {
     Text(Template),
     /// A template for each of a list.
     Each(Each),
-    /// The workspace's context files under fair limits, each a section of its own below this one's id.
+    /// The workspace's context files under fair limits, each a section whose id is below this one's.
     ContextFiles {
         /// The lines before the files.
         heading: Template,
@@ -56,14 +56,14 @@ pub enum Body {
     Skills(Template),
     /// One line a known fact; the turn's variables follow.
     Facts {
-        /// What stands before the lines.
+        /// The text before the lines.
         header: String,
         /// Label and value, in order.
         facts: Vec<Fact>,
     },
     /// The skill that the turn activates: `skill` in a template.
     ActiveSkill(Template),
-    /// The summaries of what the conversation left out, each a section of its own below this one's id.
+    /// The summaries of what the conversation left out, each a section whose id is below this one's.
     SummaryTree(SummaryTree),
 }
 
@@ -74,30 +74,30 @@ pub struct Each {
     pub list: Template,
     /// The name of the list that it is taken from.
     pub of: String,
-    /// What stands before the first entry.
+    /// The text before the first entry.
     pub header: Option<Template>,
     /// One entry.
     pub entry: Template,
-    /// What stands between entries.
+    /// The text between entries.
     pub between: String,
-    /// What stands after the last entry.
+    /// The text after the last entry.
     pub footer: Option<Template>,
     /// The budget it draws on, by index: whole entries only.
     pub budget: Option<usize>,
-    /// Whether the budget must hold all of the section, or none of it stands.
+    /// Whether the section is left out unless the budget holds all of it.
     pub whole: bool,
 }
 
 /// How the summaries of a conversation are written.
 #[derive(Debug)]
 pub struct SummaryTree {
-    /// What stands before the first.
+    /// The text before the first.
     pub header: Option<Template>,
     /// One summary: `id`, `level`, `start`, `end`, `first`, `last`, `summary`.
     pub entry: Template,
-    /// What stands between two.
+    /// The text between two.
     pub between: String,
-    /// What stands after the last.
+    /// The text after the last.
     pub footer: Option<Template>,
 }
 

@@ -133,7 +133,7 @@ impl Templates {
         compiled.render(template.context(scope)).map_err(|e| e.to_string())
     }
 
-    /// The rendered text of a template that may be absent: then there is none.
+    /// The rendered text of a template that may be absent: then it is empty.
     pub fn render_any(&self, template: Option<&Template>, scope: &dyn Scope) -> Result<String, String> {
         template.map_or(Ok(String::new()), |template| self.render(template, scope))
     }
@@ -175,7 +175,7 @@ impl Template {
         field.is_empty().then_some(name)
     }
 
-    /// The names that it uses, sorted; fields are not told apart.
+    /// The names that it uses, sorted, without their fields.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
@@ -188,7 +188,7 @@ impl Template {
 
 /// Where a template finds its values.
 pub trait Scope {
-    /// The text of a name, or of its field; an empty `field` means the name itself. `None`: it is no text.
+    /// The text of a name, or of its field; an empty `field` means the name itself. `None`: it is not text.
     fn text(&self, name: &str, field: &str) -> Option<Cow<'_, str>>;
 
     /// The value of a name.

@@ -49,17 +49,17 @@ fn the_shortcut_and_minijinja_agree() {
 
 #[test]
 fn faults_are_found_when_loaded() {
-    let told = |source| {
-        let fault = Templates::new().template("t", source, &names()).unwrap_err();
-        (fault.line, fault.message)
+    let fault = |source| {
+        let TemplateFault { line, message } = Templates::new().template("t", source, &names()).unwrap_err();
+        (line, message)
     };
-    assert_eq!(told("a\n{{ usr.name }}"), (2, "`usr` is not known; did you mean `user`?".into()));
-    assert_eq!(told("{{ user.nam }}"), (1, "`user.nam` is not known; did you mean `name`?".into()));
-    assert_eq!(told("a\n\n{{ soul|shout }}"), (3, "the filter `shout` is not known".into()));
-    assert_eq!(told("{% if soul is odder %}{% endif %}"), (1, "the test `odder` is not known".into()));
-    assert_eq!(told("x\n{% if soul %}").0, 2);
-    assert_eq!(told("of the soull\n\n{{ soull }}").0, 3, "only where a template uses the word");
-    assert_eq!(told("the shout\n{{ soul }}\n{{ soul|shout }}").0, 3);
+    assert_eq!(fault("a\n{{ usr.name }}"), (2, "`usr` is not known; did you mean `user`?".into()));
+    assert_eq!(fault("{{ user.nam }}"), (1, "`user.nam` is not known; did you mean `name`?".into()));
+    assert_eq!(fault("a\n\n{{ soul|shout }}"), (3, "the filter `shout` is not known".into()));
+    assert_eq!(fault("{% if soul is odder %}{% endif %}"), (1, "the test `odder` is not known".into()));
+    assert_eq!(fault("x\n{% if soul %}").0, 2);
+    assert_eq!(fault("of the soull\n\n{{ soull }}").0, 3, "only where a template uses the word");
+    assert_eq!(fault("the shout\n{{ soul }}\n{{ soul|shout }}").0, 3);
 }
 
 #[test]

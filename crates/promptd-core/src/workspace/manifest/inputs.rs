@@ -8,7 +8,7 @@ use crate::{
     yaml::{Fields, Node, Value},
 };
 
-/// Reads `inputs`; each fault stands where its value does. Without a profile nothing can be said of them.
+/// Reads `inputs`; each fault is placed at its value. Without a profile they are not checked.
 pub(super) fn read(root: &mut Fields<'_, '_>, profile: Option<&Profile>) -> Map<String, Json> {
     let faults = root.faults();
     let mut inputs = Map::new();
@@ -64,10 +64,10 @@ mod tests {
         let faults = Faults::default();
         let inputs = super::read(&mut Fields::root(&node, &faults), profiles.get("own").map(|profile| &**profile));
         assert_eq!(inputs.len(), 4);
-        let told: Vec<_> =
+        let found: Vec<_> =
             faults.into_vec().into_iter().map(|f| format!("{}:{} {}", f.at.line, f.at.column, f.message)).collect();
         assert_eq!(
-            told,
+            found,
             [
                 "2:3 `inputs.windw` is not known; did you mean `window`? (profile `own`)",
                 "3:11 `inputs.window` must be a whole number, not a string",

@@ -14,8 +14,8 @@ use crate::{
     yaml::{self, Fields, MAX_YAML_BYTES},
 };
 
-/// How many faults of one file are told; the rest is counted.
-const FAULTS_TOLD: usize = 100;
+/// How many faults of one file are reported; the rest is counted.
+const MAX_FAULTS: usize = 100;
 
 /// Parses `workspace.yaml`. The findings of the good case are the risks of the texts in it.
 pub(in crate::workspace) fn parse(
@@ -34,12 +34,12 @@ pub(in crate::workspace) fn parse(
 }
 
 fn into_findings(faults: Vec<yaml::Fault>) -> Vec<Finding> {
-    let more = faults.len().saturating_sub(FAULTS_TOLD);
-    let mut findings: Vec<_> = faults.into_iter().take(FAULTS_TOLD).map(|fault| fault.into_finding(MANIFEST)).collect();
+    let more = faults.len().saturating_sub(MAX_FAULTS);
+    let mut findings: Vec<_> = faults.into_iter().take(MAX_FAULTS).map(|fault| fault.into_finding(MANIFEST)).collect();
     if more > 0 {
         let message = format!("{more} more faults");
-        let told = Finding::new(Code::FindingsOmitted, Place::file(MANIFEST), message);
-        findings.push(Finding { severity: Severity::Error, ..told });
+        let omitted = Finding::new(Code::FindingsOmitted, Place::file(MANIFEST), message);
+        findings.push(Finding { severity: Severity::Error, ..omitted });
     }
     findings
 }
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_at_its_place() {
+    fn every_fault_is_reported_at_its_place() {
         let yaml = "agent:\n  skip_context_file: true\n  id: ''\n  name: \"a\\nb\"\n  time_zone: ' Europe/Paris '\nskills:\n  \
                     blocklists: [x]\n  allowlist:\n    - git\n    - 'a[b'\n    - ''\ncontext:\n  max_chars_per_file: lots\n  \
                     files:\n    - path: ../x\n    - path: AGENTS.md\n    - purpose: y\n    - path: a\n    - path: a\nlocked: \
@@ -248,9 +248,9 @@ mod tests {
     #[test]
     fn zones_that_do_not_exist_are_named() {
         for zone in ["Etc/Unknown", "America/New York", "UTC+5", "''", "' UTC'", "Mars/Base"] {
-            let told = faults(format!("agent: {{time_zone: {zone}}}"));
-            assert!(told[0].contains("there is no time zone"), "{zone}: {told:?}");
-            assert!(told[0].contains(zone.trim_matches('\'')));
+            let found = faults(format!("agent: {{time_zone: {zone}}}"));
+            assert!(found[0].contains("there is no time zone"), "{zone}: {found:?}");
+            assert!(found[0].contains(zone.trim_matches('\'')));
         }
         for zone in ["EST5EDT", "US/Pacific", "UTC", "Asia/Kolkata", "Europe/Kyiv"] {
             assert!(read(format!("agent: {{time_zone: {zone}}}")).is_ok(), "{zone}");
@@ -268,7 +268,7 @@ mod tests {
         assert!(faults("agent: {id: a}\nagent: {id: b}")[0].starts_with("workspace.yaml:2:1 DUPLICATE_KEY"));
         assert!(faults("#".repeat(MAX_YAML_BYTES + 1))[0].contains("FILE_TOO_LARGE"));
         let many: Vec<_> = (0..1000).map(|i| format!("key{i}: x")).collect();
-        assert_eq!(faults(many.join("\n")).len(), FAULTS_TOLD + 1);
+        assert_eq!(faults(many.join("\n")).len(), MAX_FAULTS + 1);
         assert!(faults("a: 1\n---\nb: 2\n")[0].contains("second document"));
     }
 }

@@ -16,15 +16,15 @@ use crate::{
 /// The most entries of `context.files`.
 const MAX_EXTRA_FILES: usize = 64;
 
-/// Reads texts that stand in prompts as they are, and notes their risks.
+/// Reads texts that go into prompts unchanged, and collects their risks.
 pub(super) struct Reader {
     pub(super) risks: RiskPolicy,
     pub(super) findings: Vec<Finding>,
 }
 
 impl Reader {
-    /// A text of any number of lines, trimmed; a blank one is as good as absent. Its risks are told at the line that
-    /// it begins on.
+    /// A text of any number of lines, trimmed; a blank one counts as absent. Its risks are reported at the line
+    /// that it begins on.
     pub(super) fn prose(&mut self, fields: &mut Fields<'_, '_>, key: &'static str) -> Option<String> {
         let text = clean_text(fields.text(key)?, MANIFEST).text;
         let at = fields.mark(key);
@@ -83,7 +83,7 @@ fn extra_file(mut entry: Fields<'_, '_>, seen: &mut BTreeSet<String>) -> Option<
     let has_purpose = entry.text("purpose").is_some_and(|purpose| !purpose.trim().is_empty());
     let purpose = if has_purpose { one_line(&mut entry, "purpose") } else { None };
     let complaint = match path {
-        // Of a wrong type: that is told already.
+        // Of a wrong type, which is reported already.
         None if entry.node("path").is_some() => None,
         None => Some("is needed: a path below the workspace"),
         Some(path) if !is_inside(path) => Some(

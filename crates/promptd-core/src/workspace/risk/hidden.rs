@@ -26,7 +26,7 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
         } else if c == '\n' {
             line = Line { text, start: offset + 1, right_to_left: None };
         } else if is_candidate(c) {
-            // What is hidden itself is no neighbour that could be spelt with.
+            // A hidden character is not a neighbour that could be spelt with.
             let hidden_before = runs.last().is_some_and(|run| run.end == offset);
             let before = if hidden_before { None } else { at.checked_sub(2).map(|i| chars[i].1) };
             let after = chars.get(at).map(|(_, c)| *c).filter(|c| !is_candidate(*c));

@@ -50,7 +50,7 @@ pub(super) fn heading(line: &str) -> Option<(Severity, String)> {
     })
 }
 
-/// The closing tag of ours that stands in `line`.
+/// The closing tag of ours in `line`.
 pub(super) fn closing_tag(line: &str) -> Option<(Severity, String)> {
     line.match_indices("</").find_map(|(at, _)| {
         let rest = line[at + 2..].trim_start();

@@ -17,17 +17,17 @@ use crate::{
     yaml::Mark,
 };
 
-/// How many places of one kind are told of one text; the rest is counted.
-const PLACES_TOLD: usize = 5;
+/// How many places of one kind are reported of one text; the rest is counted.
+const MAX_PLACES: usize = 5;
 
 /// What is scanned, which decides what to look for and how to name a place.
 #[derive(Clone, Copy)]
 pub(super) enum Scope<'a> {
-    /// A file's text that begins on that line of the file and stands in prompts as it is.
+    /// A file's text that begins on that line of the file and goes into prompts unchanged.
     File { first_line: u32 },
     /// As `File`, but only hidden characters matter: the text is instructions that a model reads on demand.
     Body { first_line: u32 },
-    /// A value of a YAML file, which begins there and stands in prompts as it is.
+    /// A value of a YAML file, which begins there and goes into prompts unchanged.
     Field { at: Mark, name: &'a str },
     /// As `Field`, but escaped on its way into the prompt, so that it can forge no boundary.
     Escaped { at: Mark, name: &'a str },
@@ -87,8 +87,8 @@ fn scan_lines(text: &str, hidden: &[Range<usize>], sink: &mut Sink<'_>) {
 
 const KINDS: [Code; 3] = [Code::HiddenCharacters, Code::ForgedBoundary, Code::InjectionPhrase];
 
-/// Gathers findings, of each kind only the first places: the rest is counted, so that a hostile text costs no more
-/// than its reading.
+/// Collects findings, of each kind only the first places: the rest is counted, so that a hostile text costs no more than
+/// reading it.
 struct Sink<'s> {
     places: Places<'s>,
     path: &'s str,
@@ -98,21 +98,21 @@ struct Sink<'s> {
 
 struct Kind {
     code: Code,
-    told: Vec<Finding>,
+    reported: Vec<Finding>,
     more: usize,
     worst_of_more: Severity,
 }
 
 impl Kind {
     fn new(code: Code) -> Self {
-        Self { code, told: Vec::new(), more: 0, worst_of_more: Severity::Info }
+        Self { code, reported: Vec::new(), more: 0, worst_of_more: Severity::Info }
     }
 }
 
 impl Sink<'_> {
     fn add(&mut self, code: Code, severity: Severity, offset: usize, message: impl FnOnce() -> String) {
         let Some(kind) = self.kinds.iter_mut().find(|kind| kind.code == code) else { return };
-        if kind.told.len() == PLACES_TOLD {
+        if kind.reported.len() == MAX_PLACES {
             kind.more += 1;
             kind.worst_of_more = kind.worst_of_more.max(severity);
             return;
@@ -126,13 +126,13 @@ impl Sink<'_> {
                 (Place::at(self.path, at.line, at.column), format!("`{name}`: {}", message()))
             }
         };
-        kind.told.push(Finding { severity, code, place, message });
+        kind.reported.push(Finding { severity, code, place, message });
     }
 
     fn into_findings(self) -> Vec<Finding> {
         let mut findings = Vec::new();
         for kind in self.kinds {
-            findings.extend(kind.told);
+            findings.extend(kind.reported);
             if kind.more > 0 {
                 let message = format!("{} more places of this kind", kind.more);
                 let place = Place::file(self.path);

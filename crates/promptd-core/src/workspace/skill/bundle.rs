@@ -75,7 +75,7 @@ impl Bundle<'_> {
         }
     }
 
-    /// The skill works without the file: this is no error.
+    /// A warning: the skill works without the file.
     fn warn(&mut self, below: &str, error: ReadError, read_as: ReadAs) {
         let finding = error.into_finding(&join(self.shown, below), read_as);
         self.findings.push(Finding { severity: Severity::Warning, ..finding });

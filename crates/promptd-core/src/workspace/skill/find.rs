@@ -42,7 +42,7 @@ pub(in crate::workspace) struct Search {
 /// Searches a root, level by level. A skill's own subfolders are not searched, nor hidden ones and `node_modules`;
 /// links are followed as the tree follows them, and a circle of links ends with the depth.
 ///
-/// A SKILL.md right in the root is no skill, since a skill is a folder with a name: it leaves a finding.
+/// A SKILL.md right in the root is reported: a skill is a folder with a name.
 pub(in crate::workspace) fn find(root: &Root<'_>) -> Result<Search, ReadError> {
     let mut search = Search::default();
     let mut queue = VecDeque::from([(String::new(), 0)]);
@@ -164,7 +164,7 @@ pub(super) fn is_skipped(name: &str) -> bool {
     name.starts_with('.') || name == "node_modules"
 }
 
-/// Whether a name can stand in a prompt as it is, so that the path in the prompt opens.
+/// Whether a name can go into a prompt unchanged, so that the path in the prompt opens.
 pub(super) fn is_printable(name: &str) -> bool {
     let bad = |c: char| c.is_control() || is_hidden(c) || is_line_break(c) || c == char::REPLACEMENT_CHARACTER;
     !name.contains(bad)

@@ -6,7 +6,7 @@ use crate::{
     yaml::{self, Fault, Mark, Node, Value},
 };
 
-/// What the front matter says and what stands below it.
+/// What the front matter says and the text below it.
 #[derive(Debug)]
 pub(super) struct FrontMatter<'t> {
     /// The text of `name`, as written; absent where null or missing.
@@ -27,12 +27,12 @@ pub(super) fn parse<'t>(text: &'t str, first_line: u32, path: &str) -> Result<Fr
         vec![Finding::new(Code::SkillInvalid, Place::at(path, first_line, 0), format!("the front matter {missing}"))]
     })?;
     let into_file = |at: Mark| Mark { line: at.line.saturating_add(first_line), ..at };
-    let told = |fault: Fault| {
+    let finding = |fault: Fault| {
         let at = into_file(fault.at);
         let message = format!("the front matter cannot be used: {}", fault.message);
         Fault { code: Code::SkillInvalid, at, message }.into_finding(path)
     };
-    let (node, repaired) = read(yaml).map_err(|faults| faults.into_iter().map(told).collect::<Vec<_>>())?;
+    let (node, repaired) = read(yaml).map_err(|faults| faults.into_iter().map(finding).collect::<Vec<_>>())?;
     let mut findings: Vec<Finding> = repaired
         .into_iter()
         .map(|(line, key)| {
@@ -47,7 +47,7 @@ pub(super) fn parse<'t>(text: &'t str, first_line: u32, path: &str) -> Result<Fr
         _ => {
             let fault =
                 Fault { code: Code::WrongType, at: node.at, message: format!("it is {}, not a mapping", node.kind()) };
-            return Err(vec![told(fault)]);
+            return Err(vec![finding(fault)]);
         }
     };
     let mut faults = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn parse<'t>(text: &'t str, first_line: u32, path: &str) -> Result<Fr
             Ok(text) => text.map(|text| (text, into_file(node.at))),
             Err(kind) => {
                 let message = format!("`{key}` must be text, not {kind}");
-                faults.push(told(Fault { code: Code::WrongType, at: node.at, message }));
+                faults.push(finding(Fault { code: Code::WrongType, at: node.at, message }));
                 None
             }
         }
@@ -75,7 +75,7 @@ pub(super) fn parse<'t>(text: &'t str, first_line: u32, path: &str) -> Result<Fr
     Ok(FrontMatter { name, description, hidden_by, body, body_line, findings })
 }
 
-/// The YAML between the marks, and what stands below.
+/// The YAML between the marks, and the text below.
 fn split(text: &str) -> Result<(&str, &str), &'static str> {
     let is_mark = |line: &str| line.trim_end() == "---";
     let first = text.split_inclusive('\n').next().unwrap_or_default();
@@ -96,7 +96,7 @@ fn split(text: &str) -> Result<(&str, &str), &'static str> {
 /// A line of the YAML that was repaired, and its key.
 type Repaired = (u32, String);
 
-/// Parses; where that fails, once more with unquoted colons repaired. What is no better then keeps its first faults.
+/// Parses; where that fails, once more with unquoted colons repaired. If that fails too, the faults are the first ones.
 fn read(yaml: &str) -> Result<(Node, Vec<Repaired>), Vec<Fault>> {
     let faults = match yaml::parse(yaml) {
         Ok(node) => return Ok((node, Vec::new())),
@@ -105,14 +105,14 @@ fn read(yaml: &str) -> Result<(Node, Vec<Repaired>), Vec<Fault>> {
     if faults.iter().any(|fault| fault.code != Code::YamlSyntax) {
         return Err(faults);
     }
-    let (mended, repaired) = repair(yaml);
-    match yaml::parse(&mended) {
+    let (text, repaired) = repair(yaml);
+    match yaml::parse(&text) {
         Ok(node) if !repaired.is_empty() => Ok((node, repaired)),
         _ => Err(faults),
     }
 }
 
-/// A scalar's text as written, whatever its type; null is none.
+/// A scalar's text as written, whatever its type; `None` for null.
 fn text_of(node: &Node) -> Result<Option<String>, &'static str> {
     match &node.value {
         Value::Scalar(scalar) if scalar.is_null() => Ok(None),

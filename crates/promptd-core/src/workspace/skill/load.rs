@@ -1,4 +1,4 @@
-//! All skills of a workspace: found, read, told apart, filtered, put in order.
+//! Loads all skills of a workspace: finds, reads, filters and sorts them.
 
 use std::{cmp::Reverse, fmt::Write as _, sync::Arc};
 

@@ -40,7 +40,7 @@ pub struct Skill {
     pub folder: Arc<str>,
     /// The folder's own name: the blocklist matches it too, so that renaming inside the file cannot dodge it.
     pub folder_name: Arc<str>,
-    /// SKILL.md as it stands, at most 1 MiB.
+    /// SKILL.md as read, up to the read limit.
     pub bytes: Arc<[u8]>,
     /// The instructions below the front matter, trimmed.
     pub body: Arc<str>,
@@ -50,7 +50,7 @@ pub struct Skill {
     pub files: Vec<BundledFile>,
     /// Whether prompts show it.
     pub visibility: Visibility,
-    /// What a prompt that shows the skill must tell.
+    /// What must be reported with a prompt that shows the skill.
     pub findings: Vec<Finding>,
 }
 

@@ -1,14 +1,14 @@
-//! Mending the commonest fault of front matter: a value with a colon and without quotes.
+//! Repairs the commonest fault of front matter: a value with a colon and without quotes.
 
 use std::fmt::Write as _;
 
 use crate::text::clamped;
 
-/// Puts plain values with `: ` in them in quotes, lines kept. Gives the text and, of each value mended, its 1-based
-/// line and key.
+/// Puts plain values with `: ` in them in quotes and keeps the lines. Returns the text and, for each repaired value, its
+/// 1-based line and key.
 pub(super) fn repair(yaml: &str) -> (String, Vec<(u32, String)>) {
     let lines: Vec<&str> = yaml.lines().collect();
-    let mut mended = String::with_capacity(yaml.len() + 16);
+    let mut text = String::with_capacity(yaml.len() + 16);
     let mut repaired = Vec::new();
     let mut at = 0;
     while at < lines.len() {
@@ -21,26 +21,26 @@ pub(super) fn repair(yaml: &str) -> (String, Vec<(u32, String)>) {
                 let whole = fold(value, &lines[at + 1..end]);
                 if has_colon(&whole) {
                     repaired.push((clamped(at + 1), key.trim().to_owned()));
-                    let _ = writeln!(mended, "{key}: '{}'", whole.replace('\'', "''"));
-                    mended.extend((at + 1..end).map(|_| '\n'));
+                    let _ = writeln!(text, "{key}: '{}'", whole.replace('\'', "''"));
+                    text.extend((at + 1..end).map(|_| '\n'));
                 } else {
-                    push_lines(&mut mended, &lines[at..end]);
+                    push_lines(&mut text, &lines[at..end]);
                 }
                 at = end;
             }
             // A block's lines are text: they are not looked at.
             Some((_, value)) if value.starts_with(['|', '>']) => {
                 let end = end();
-                push_lines(&mut mended, &lines[at..end]);
+                push_lines(&mut text, &lines[at..end]);
                 at = end;
             }
             _ => {
-                push_lines(&mut mended, &lines[at..=at]);
+                push_lines(&mut text, &lines[at..=at]);
                 at += 1;
             }
         }
     }
-    (mended, repaired)
+    (text, repaired)
 }
 
 fn push_lines(text: &mut String, lines: &[&str]) {

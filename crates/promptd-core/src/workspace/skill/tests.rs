@@ -44,9 +44,9 @@ fn a_skill_is_a_folder_and_its_inner_files_are_its_own() {
         .file("skills/low/skill.md", skill_md("low"));
     let snapshot = load_tree(&tree).unwrap();
     assert_eq!(names(&snapshot), ["d", "design", "real"]);
-    let told: Vec<_> = snapshot.active.iter().map(|f| format!("{} {}", f.code.as_str(), f.place)).collect();
+    let found: Vec<_> = snapshot.active.iter().map(|f| format!("{} {}", f.code.as_str(), f.place)).collect();
     assert_eq!(
-        told,
+        found,
         [
             "SKILL_NONCONFORMING skills/SKILL.md",
             "SKILL_SEARCH_LIMITED skills/a/b/c/e/f",
@@ -68,11 +68,11 @@ fn one_bad_skill_costs_no_other() {
         .failing("skills/fifo", ReadError::WrongKind("a FIFO"));
     let snapshot = load_tree(&tree).unwrap();
     assert_eq!(names(&snapshot), ["a", "e"]);
-    let mut told: Vec<_> = snapshot.active.iter().map(|f| (f.place.to_string(), f.code.as_str())).collect();
-    told.sort();
-    let told: Vec<_> = told.iter().map(|(place, code)| format!("{place} {code}")).collect();
+    let mut found: Vec<_> = snapshot.active.iter().map(|f| (f.place.to_string(), f.code.as_str())).collect();
+    found.sort();
+    let found: Vec<_> = found.iter().map(|(place, code)| format!("{place} {code}")).collect();
     assert_eq!(
-        told,
+        found,
         [
             "skills/b/SKILL.md:3:23 SKILL_INVALID",
             "skills/c/SKILL.md UTF16_DECODED",
@@ -135,7 +135,7 @@ fn an_unquoted_colon_is_repaired_with_a_warning() {
 
 #[test]
 fn a_name_is_text_as_written_or_the_folders() {
-    for (yaml, name, codes_told) in [
+    for (yaml, name, codes_reported) in [
         ("name: 3000", "3000", vec!["SKILL_NONCONFORMING"]),
         ("name: yes", "yes", vec!["SKILL_NONCONFORMING"]),
         ("name: 2026-01-01", "2026-01-01", vec!["SKILL_NONCONFORMING"]),
@@ -150,7 +150,7 @@ fn a_name_is_text_as_written_or_the_folders() {
         ("name: \"demo\\U000E0049\"", "demo", vec!["HIDDEN_CHARACTERS"]),
     ] {
         let skill = only(format!("---\n{yaml}\ndescription: ok\n---\n"));
-        assert_eq!((&*skill.name, codes(&skill.findings)), (name, codes_told), "{yaml}");
+        assert_eq!((&*skill.name, codes(&skill.findings)), (name, codes_reported), "{yaml}");
         assert_eq!(&*skill.location, "/srv/ws/skills/demo/SKILL.md");
     }
 }
@@ -169,8 +169,11 @@ fn what_cannot_be_used_is_left_out_with_its_line() {
         ("---\n- a\n---\n", "skills/demo/SKILL.md:2:1 the front matter cannot be used"),
         ("---\nmetadata: [[[[[\n---\n", "skills/demo/SKILL.md:"),
     ] {
-        let told = left_out(text);
-        assert!(told.iter().any(|told| told.starts_with(place) && told.ends_with("the skill is left out")), "{told:?}");
+        let found = left_out(text);
+        assert!(
+            found.iter().any(|found| found.starts_with(place) && found.ends_with("the skill is left out")),
+            "{found:?}"
+        );
     }
     let mut bomb = String::from("---\nname: demo\ndescription: x\nmetadata:\n  a: &a [x,x,x,x,x,x,x,x,x,x]\n");
     for (from, to) in ('a'..'i').zip('b'..='i') {
@@ -224,11 +227,11 @@ fn filters_hide_with_a_reason_and_name_nothing_hidden() {
 }
 
 #[test]
-fn an_allowlist_of_dead_names_is_told() {
-    for (allowlist, told) in [("[gone]", true), ("[gone, git]", false), ("[]", false), ("['*']", false)] {
+fn an_allowlist_of_dead_names_is_reported() {
+    for (allowlist, found) in [("[gone]", true), ("[gone, git]", false), ("[]", false), ("['*']", false)] {
         let tree = workspace(&["git"]).file("workspace.yaml", format!("skills: {{allowlist: {allowlist}}}"));
         let snapshot = load_tree(&tree).unwrap();
-        assert_eq!(codes(&snapshot.active) == ["SKILL_ALLOWLIST_EMPTY"], told, "{allowlist}");
+        assert_eq!(codes(&snapshot.active) == ["SKILL_ALLOWLIST_EMPTY"], found, "{allowlist}");
     }
 }
 
@@ -261,7 +264,7 @@ fn one_name_is_one_skill() {
 }
 
 #[test]
-fn a_missing_shared_folder_is_told() {
+fn a_missing_shared_folder_is_reported() {
     let gone = MemoryTree::new().failing("", ReadError::Missing);
     let snapshot = load_with(&MemoryTree::new(), &[("/opt/gone", &gone)], Settings::default(), None).unwrap();
     assert_eq!(codes(&snapshot.active), ["SKILL_FOLDER_MISSING"]);
@@ -322,13 +325,13 @@ fn unprintable_folder_names_are_not_searched() {
 }
 
 #[test]
-fn hidden_text_in_a_description_is_told_stripped_or_refused() {
+fn hidden_text_in_a_description_is_reported_stripped_or_refused() {
     let text = "---\nname: demo\ndescription: \"Formats JSON.\\U000E0049\\U000E0067\\u202E \u{1f469}\u{200d}\u{1f469}\"\n---\n";
     let tree = MemoryTree::new().file("skills/demo/SKILL.md", text);
     let with = |risks| load_with(&tree, &[], Settings { risks, ..Settings::default() }, None).unwrap();
-    let told = with(RiskPolicy::Report);
-    assert_eq!(&*told.skills[0].description, "Formats JSON.\u{202e} \u{1f469}\u{200d}\u{1f469}");
-    assert_eq!(codes(&told.skills[0].findings), ["HIDDEN_CHARACTERS"]);
+    let found = with(RiskPolicy::Report);
+    assert_eq!(&*found.skills[0].description, "Formats JSON.\u{202e} \u{1f469}\u{200d}\u{1f469}");
+    assert_eq!(codes(&found.skills[0].findings), ["HIDDEN_CHARACTERS"]);
     assert_eq!(&*with(RiskPolicy::Strip).skills[0].description, "Formats JSON. \u{1f469}\u{200d}\u{1f469}");
     let refused = with(RiskPolicy::Refuse);
     assert!(refused.skills.is_empty() && refused.active.iter().any(crate::finding::Finding::is_error));

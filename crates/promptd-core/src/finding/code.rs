@@ -47,14 +47,14 @@ codes! {
     ContextFileTruncated = "CONTEXT_FILE_TRUNCATED", Warning, "Shorten the file, or raise `context.max_chars_per_file` or `context.max_chars_total`.";
     /// A context file was left out whole, since not even the marker of a cut would fit.
     ContextFileDropped = "CONTEXT_FILE_DROPPED", Warning, "Raise `context.max_chars_per_file` or `context.max_chars_total`.";
-    /// A file that `context.files` names is not there.
+    /// A file that `context.files` names does not exist.
     ContextFileMissing = "CONTEXT_FILE_MISSING", Warning, "Create the file, or remove its entry from `context.files`.";
-    /// A file is there but could not be read.
+    /// A file exists but could not be read.
     FileUnreadable = "FILE_UNREADABLE", Error, "Make it a regular file that the service may read.";
-    /// A link leads out of the workspace to a place that the server's config does not name.
+    /// The target of a link is outside the workspace, in a place that the server's config does not name.
     LinkOutside = "LINK_OUTSIDE", Error, "Copy the file into the workspace, or name its folder in `allowed_link_targets`.";
     /// The target of a link does not exist, or links form a circle.
-    LinkBroken = "LINK_BROKEN", Warning, "Mend or remove the link.";
+    LinkBroken = "LINK_BROKEN", Warning, "Fix or remove the link.";
     /// A file has the name of a workspace file in another case.
     FileNameCase = "FILE_NAME_CASE", Warning, "Rename it: names are case-sensitive.";
     /// A file is not valid UTF-8; each bad byte became U+FFFD.
@@ -72,10 +72,10 @@ codes! {
 
     // -- workspace.yaml and other YAML
     /// The YAML cannot be parsed.
-    YamlSyntax = "YAML_SYNTAX", Error, "Mend the YAML at the place named.";
+    YamlSyntax = "YAML_SYNTAX", Error, "Fix the YAML at the place named.";
     /// A key is not known.
     UnknownKey = "UNKNOWN_KEY", Error, "Correct its spelling or its place, or remove it.";
-    /// A mapping has the same key twice.
+    /// A key is in a mapping twice.
     DuplicateKey = "DUPLICATE_KEY", Error, "Remove one of the two.";
     /// A value has the wrong type.
     WrongType = "WRONG_TYPE", Error, "Give a value of the type named.";
@@ -88,7 +88,7 @@ codes! {
 
     // -- skills
     /// A SKILL.md cannot be used.
-    SkillInvalid = "SKILL_INVALID", Error, "Mend its front matter; the other skills are not affected.";
+    SkillInvalid = "SKILL_INVALID", Error, "Fix its front matter; the other skills are not affected.";
     /// A SKILL.md works, but departs from the Agent Skills specification.
     SkillNonconforming = "SKILL_NONCONFORMING", Warning, "Follow the specification: lower-case letters, digits and hyphens, equal to the folder's name.";
     /// A line of front matter was repaired.
@@ -97,11 +97,11 @@ codes! {
     SkillDuplicate = "SKILL_DUPLICATE", Warning, "Rename or remove one of them.";
     /// Descriptions were shortened, or skills left out, to keep the skills block within its limits.
     SkillsTruncated = "SKILLS_TRUNCATED", Warning, "Narrow the allowlist, shorten descriptions, or raise the limits under `skills`.";
-    /// An allowlist names only skills that are not there.
+    /// An allowlist matches no skill.
     SkillAllowlistEmpty = "SKILL_ALLOWLIST_EMPTY", Warning, "Correct the allowlist, or add the skills that it names.";
     /// A glob cannot be parsed.
     GlobInvalid = "GLOB_INVALID", Error, "Correct the glob.";
-    /// A folder of skills that was configured is not there.
+    /// A configured folder of skills does not exist.
     SkillFolderMissing = "SKILL_FOLDER_MISSING", Warning, "Create the folder, or remove it from the settings.";
     /// Part of the skills tree was not searched, since a limit was reached.
     SkillSearchLimited = "SKILL_SEARCH_LIMITED", Warning, "Move the skill higher, or remove what does not belong there.";
@@ -122,10 +122,10 @@ codes! {
 
     // -- profiles
     /// A profile cannot be used.
-    ProfileInvalid = "PROFILE_INVALID", Error, "Mend the profile; the last good version stays in use until then.";
+    ProfileInvalid = "PROFILE_INVALID", Error, "Fix the profile; the last good version stays in use until then.";
 
     /// A template of the profile failed on the values of this turn.
-    TemplateFailed = "TEMPLATE_FAILED", Error, "Mend the template, or the value that it does not expect.";
+    TemplateFailed = "TEMPLATE_FAILED", Error, "Fix the template, or the value that it does not expect.";
 
     // -- replies
     /// An action tag in a reply is malformed and stays in the text.
@@ -136,7 +136,7 @@ codes! {
     HiddenCharacters = "HIDDEN_CHARACTERS", Warning, "Remove them, or set `risks: strip`.";
     /// Text of the workspace forges a heading or a closing tag of the prompt's own.
     ForgedBoundary = "FORGED_BOUNDARY", Warning, "Reword the line, if it was not meant.";
-    /// Text of the workspace addresses the model as its system.
+    /// Text of the workspace speaks to the model as its system prompt.
     InjectionPhrase = "INJECTION_PHRASE", Info, "Read the line; text that warns of such phrases is fine.";
 }
 

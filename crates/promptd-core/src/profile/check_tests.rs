@@ -53,16 +53,10 @@ fn sections_that_nothing_can_reach_are_reported() {
     for (lines, found) in [
         (
             "        when: \"false\"\n        template: x\n",
-            ":9:15 `false` never holds, so this is never reached; remove it instead",
+            ":9:15 `false` is never true, so this is never used; remove it",
         ),
-        (
-            "        when: 1 > 2\n        template: x\n",
-            ":9:15 `1 > 2` never holds, so this is never reached; remove it instead",
-        ),
-        (
-            "        stages: []\n        template: x\n",
-            ":9:17 a section without stages is never reached; remove it instead",
-        ),
+        ("        when: 1 > 2\n        template: x\n", ":9:15 `1 > 2` is never true, so this is never used; remove it"),
+        ("        stages: []\n        template: x\n", ":9:17 a section without stages is never used; remove it"),
         ("        when: off\n        template: x\n", ":9:15 `off` is not known; did you mean `on`?"),
         (
             "        when: mode == \"ful\"\n        template: x\n",
@@ -72,14 +66,14 @@ fn sections_that_nothing_can_reach_are_reported() {
             "        when: on and stage == \"second\"\n        template: x\n",
             ":9:15 `stage` is never `second`: it is one of first, synthesis",
         ),
-        ("        template: x\n      - id: a\n        template: y\n", ":10:13 the section `a` stands twice"),
+        ("        template: x\n      - id: a\n        template: y\n", ":10:13 duplicate section `a`"),
         (
             "        template: x\n  - name: other\n    sections:\n      - { id: a, template: y }\n",
-            ":12:15 the section `a` stands twice",
+            ":12:15 duplicate section `a`",
         ),
         (
             "        template: x\n  - name: m\n    sections:\n      - { id: b, template: y }\n",
-            ":10:11 the message `m` stands twice",
+            ":10:11 duplicate message `m`",
         ),
     ] {
         assert_eq!(faults(&section(lines)), [found], "{lines}");
@@ -100,9 +94,9 @@ fn budgets_and_choices_are_checked() {
         faults(text),
         [
             ":2:17 `inputs.mode`: only a string can be `one_of` some words",
-            ":3:33 `inputs.none.one_of` names no word",
-            ":5:24 `words` is no unit; known: chars, utf16, bytes, tokens, estimate, entries",
-            ":6:31 `stop` is no way to overflow; known: close, next_section",
+            ":3:33 `inputs.none.one_of` must not be empty",
+            ":5:24 unknown unit `words`; known: chars, utf16, bytes, tokens, estimate, entries",
+            ":6:31 unknown `on_overflow` value `stop`; known: close, next_section",
         ]
     );
 }

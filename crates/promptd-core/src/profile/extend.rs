@@ -26,7 +26,7 @@ pub(super) fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<Profile
                 messages.insert(index, extend_message(message, old, faults));
             }
             None if message.remove => {
-                faults.push(message.name.fault(Code::InvalidValue, "removes a message that is not there"));
+                faults.push(message.name.fault(Code::InvalidValue, "removes a message that does not exist"));
             }
             None => messages.push(message),
         }
@@ -71,7 +71,7 @@ fn extend_section(sections: &mut Vec<RawSection>, section: RawSection, faults: &
         (None, true) => {
             let near = nearest(&section.id.value, sections.iter().map(|s| s.id.value.as_str()));
             let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            let message = format!("removes the section `{}`, which is not there{hint}", section.id.value);
+            let message = format!("removes the section `{}`, which does not exist{hint}", section.id.value);
             faults.push(section.id.fault(Code::InvalidValue, message));
         }
         (None, false) => {
@@ -79,7 +79,7 @@ fn extend_section(sections: &mut Vec<RawSection>, section: RawSection, faults: &
                 None => sections.len(),
                 Some(after) => position(&after.value, sections).map_or_else(
                     || {
-                        faults.push(after.fault(Code::InvalidValue, format!("there is no section `{}`", after.value)));
+                        faults.push(after.fault(Code::InvalidValue, format!("unknown section `{}`", after.value)));
                         sections.len()
                     },
                     |index| index + 1,

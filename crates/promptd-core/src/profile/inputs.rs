@@ -25,7 +25,8 @@ fn input(name: &Spanned<String>, node: &Node, faults: &mut Vec<ProfileFault>) ->
         );
     }
     if !is_name(&name.value) {
-        let message = format!("`{}` is no name: it must be of a-z, 0-9 and _, and begin with a letter", name.value);
+        let message =
+            format!("invalid name `{}`: it must begin with a letter and have only a-z, 0-9 and _", name.value);
         faults.push(name.fault(Code::InvalidValue, message));
     }
     let found = Faults::default();
@@ -57,7 +58,7 @@ fn field(name: &str, node: &Node, path: &str, faults: &Faults) -> Field {
         (Some("string"), Some(_)) if words.is_some() => {
             let words: Vec<_> = words.into_iter().flatten().map(|(word, _)| word.to_owned()).collect();
             if words.is_empty() {
-                faults.add(Code::InvalidValue, fields.mark("one_of"), format!("`{path}.one_of` names no word"));
+                faults.add(Code::InvalidValue, fields.mark("one_of"), format!("`{path}.one_of` must not be empty"));
             }
             Type::Choice(words)
         }
@@ -125,7 +126,7 @@ fn named(name: &str, node: &Node, faults: &Faults) -> Type {
         "any" => Type::Any,
         "list" => Type::List(Box::new(Type::Any)),
         _ => {
-            let message = format!("`{name}` is no type; known: {}, object", NAMES.join(", "));
+            let message = format!("unknown type `{name}`; known: {}, object", NAMES.join(", "));
             faults.add(Code::InvalidValue, node.at, message);
             Type::Any
         }
@@ -217,7 +218,7 @@ mod tests {
             .unwrap_err();
         assert_eq!(found.len(), 6, "{found:#?}");
         assert!(found[0].starts_with("1:1 `user` is already"), "{found:#?}");
-        assert!(found[2].starts_with("3:4 `strin` is no type"), "{found:#?}");
+        assert!(found[2].starts_with("3:4 unknown type `strin`"), "{found:#?}");
         assert!(found[5].starts_with("5:26 `inputs.c.default` must be a whole number"), "{found:#?}");
     }
 }

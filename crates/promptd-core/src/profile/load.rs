@@ -137,7 +137,8 @@ fn resolve(
 ) -> RawProfile {
     let Some(extends) = raw.extends.clone() else { return raw };
     if depth >= MAX_EXTENDS {
-        faults.push(extends.fault(Code::ProfileInvalid, "profiles extend one another in a circle, or too deeply"));
+        faults
+            .push(extends.fault(Code::ProfileInvalid, "profiles extend one another in a circle, or more than 8 deep"));
         return raw;
     }
     // A profile that extends its own name extends the shipped one that it overrides.
@@ -146,7 +147,7 @@ fn resolve(
     let Some(base) = known.iter().find(|other| other.name() == extends.value) else {
         let near = nearest(&extends.value, known.iter().map(|other| other.name()));
         let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        faults.push(extends.fault(Code::ProfileInvalid, format!("there is no profile `{}`{hint}", extends.value)));
+        faults.push(extends.fault(Code::ProfileInvalid, format!("unknown profile `{}`{hint}", extends.value)));
         return raw;
     };
     let Some(base_raw) = base.raw.clone().filter(|_| base.faults.is_empty()) else {

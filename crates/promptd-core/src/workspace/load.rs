@@ -157,7 +157,7 @@ fn load_documents(input: &Load<'_>, paths: &BTreeSet<String>, collector: &mut Co
 fn report_missing(input: &Load<'_>, manifest: &Manifest, collector: &mut Collector) {
     for file in &manifest.context.files {
         if input.tree.read(&file.path, 0) == Err(ReadError::Missing) {
-            let message = format!("`context.files` names {}, which is not there", file.path);
+            let message = format!("`context.files` names {}, which does not exist", file.path);
             let finding = Finding::new(Code::ContextFileMissing, Place::file(MANIFEST), message);
             collector.report(finding, Audience::Callers);
         }

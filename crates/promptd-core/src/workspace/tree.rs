@@ -67,12 +67,12 @@ pub enum ReadError {
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing => f.write_str("is not there"),
+            Self::Missing => f.write_str("does not exist"),
             Self::WrongKind(kind) => write!(f, "is {kind}, not a regular file"),
-            Self::LinkOutside => f.write_str("is a link that leads out of the workspace"),
-            Self::LinkDangling => f.write_str("is a link that leads nowhere"),
-            Self::LinkLoop => f.write_str("is a link that leads in a circle"),
-            Self::Denied => f.write_str("may not be read by the service: permission denied"),
+            Self::LinkOutside => f.write_str("is a link to a place outside the workspace"),
+            Self::LinkDangling => f.write_str("is a link whose target does not exist"),
+            Self::LinkLoop => f.write_str("is a link in a circle of links"),
+            Self::Denied => f.write_str("cannot be read by the service: permission denied"),
             Self::Failed(kind) => write!(f, "could not be read: {kind}"),
         }
     }

@@ -63,7 +63,7 @@ impl Builder {
             Event::DocumentStart(_) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    return Err(syntax(at, "a second document begins; only one is read"));
+                    return Err(syntax(at, "a second document; only one is allowed"));
                 }
             }
             Event::Scalar(text, style, anchor, tag) => {
@@ -93,7 +93,7 @@ impl Builder {
             }
             Event::Alias(anchor) => {
                 let Some(node) = self.anchors.get(&anchor) else {
-                    return Err(syntax(at, "an alias stands inside its own anchor"));
+                    return Err(syntax(at, "an alias inside its own anchor"));
                 };
                 // Before the copy is made: a few bytes of YAML could expand to gigabytes.
                 let (nodes, bytes) = weigh(node);
@@ -101,7 +101,7 @@ impl Builder {
                 self.aliased += bytes;
                 if self.nodes > MAX_NODES || self.aliased > MAX_YAML_BYTES {
                     let message =
-                        format!("aliases stand for more than {MAX_NODES} values or {MAX_YAML_BYTES} bytes of text");
+                        format!("aliases expand to more than {MAX_NODES} values or {MAX_YAML_BYTES} bytes of text");
                     return Err(syntax(at, &message));
                 }
                 let node = node.clone();
@@ -140,7 +140,7 @@ impl Builder {
                     _ => return Err(syntax(node.at, "a key must be text")),
                 },
                 Some((name, at)) if !keys.insert(name.clone()) => {
-                    let message = format!("the key `{name}` stands twice in one mapping");
+                    let message = format!("duplicate key `{name}`");
                     self.faults.push(Fault { code: Code::DuplicateKey, at, message });
                 }
                 Some((name, at)) => pairs.push(Pair { key: name, at, value: node }),

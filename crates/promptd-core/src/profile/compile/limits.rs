@@ -22,7 +22,8 @@ impl Compiler<'_> {
             ("entries", Unit::Entries),
         ];
         let ends = [("close", OnOverflow::Close), ("next_section", OnOverflow::NextSection)];
-        let on_overflow = raw.on_overflow.as_ref().and_then(|written| self.one_of(written, "way to overflow", &ends));
+        let on_overflow =
+            raw.on_overflow.as_ref().and_then(|written| self.one_of(written, "`on_overflow` value", &ends));
         let unit = raw.unit.as_ref().map_or(Some(Unit::Chars), |written| self.one_of(written, "unit", &known))?;
         let Some(limit) = &raw.limit else {
             self.fault(&raw.name, format!("the budget `{}` needs a `limit`", raw.name.value));

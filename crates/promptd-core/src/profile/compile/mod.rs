@@ -84,7 +84,7 @@ impl Compiler<'_> {
         }
         for section in raw.iter().flat_map(|message| &message.sections) {
             if let Some(kind) = section.kind.as_ref().filter(|kind| kind.value == "summary_tree") {
-                self.fault(kind, "`summary_tree` is never reached: no conversation has `max_tokens`".to_owned());
+                self.fault(kind, "`summary_tree` is never used: no conversation has `max_tokens`".to_owned());
             }
         }
     }
@@ -115,7 +115,7 @@ impl Compiler<'_> {
             let mut seen = std::collections::HashSet::new();
             for written in all {
                 if !seen.insert(written.value.as_str()) {
-                    self.fault(written, format!("the {what} `{}` stands twice", written.value));
+                    self.fault(written, format!("duplicate {what} `{}`", written.value));
                 }
             }
         }
@@ -132,7 +132,7 @@ impl Compiler<'_> {
             },
             (None, None) => None,
             (Some(alone), None) | (None, Some(alone)) => {
-                self.fault(alone, "`max_tokens` and `summary_budget` go together".to_owned());
+                self.fault(alone, "`max_tokens` and `summary_budget` need each other".to_owned());
                 None
             }
         };
@@ -156,10 +156,7 @@ impl Compiler<'_> {
             |name: &String| Spanned { value: name.clone(), at: raw.at, file: Arc::clone(&raw.file), literal: false };
         let stages: Vec<_> = raw.value.iter().filter_map(|name| self.one_of(&stage(name), "stage", &known)).collect();
         if raw.value.is_empty() {
-            self.fault(
-                &stage(&String::new()),
-                "a section without stages is never reached; remove it instead".to_owned(),
-            );
+            self.fault(&stage(&String::new()), "a section without stages is never used; remove it".to_owned());
         }
         stages
     }
@@ -168,7 +165,7 @@ impl Compiler<'_> {
         let found = known.iter().find(|(name, _)| *name == written.value).map(|(_, value)| *value);
         if found.is_none() {
             let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
-            self.fault(written, format!("`{}` is no {what}; known: {}", written.value, names.join(", ")));
+            self.fault(written, format!("unknown {what} `{}`; known: {}", written.value, names.join(", ")));
         }
         found
     }

@@ -37,7 +37,7 @@ impl Compiler<'_> {
             .as_ref()
             .map(|written| self.template(&format!("{key}.fallback"), written, &self.names.clone()));
         if let (Some(written), None) = (&raw.fallback, &raw.file) {
-            self.fault(written, "`fallback` goes with `file`".to_owned());
+            self.fault(written, "`fallback` needs `file`".to_owned());
         }
         let cut = raw.limit.as_ref().and_then(|written| self.one_of(written, "limit", &[("context_file", true)]));
         let body = self.body(&key, raw);
@@ -95,7 +95,7 @@ impl Compiler<'_> {
             "summary_tree" => self.summary_tree(key, raw, &names),
             _ => {
                 let known = ["context_files", "skills", "facts", "active_skill", "summary_tree"];
-                self.fault(kind, format!("`{}` is no kind of section; known: {}", kind.value, known.join(", ")));
+                self.fault(kind, format!("unknown section kind `{}`; known: {}", kind.value, known.join(", ")));
                 Body::Text(Template::default())
             }
         }
@@ -144,13 +144,13 @@ impl Compiler<'_> {
             if index.is_none() {
                 let near = nearest(&written.value, self.budgets.iter().map(|b| b.name.as_str()).collect::<Vec<_>>());
                 let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                self.fault(written, format!("there is no budget `{}`{hint}", written.value));
+                self.fault(written, format!("unknown budget `{}`{hint}", written.value));
             }
             index
         });
         let whole = raw.whole.unwrap_or(false);
         if whole && budget.is_none() {
-            self.fault(list, "`whole` goes with `budget`".to_owned());
+            self.fault(list, "`whole` needs `budget`".to_owned());
         }
         Each {
             header: raw.header.as_ref().map(|written| self.template(&format!("{key}.header"), written, names)),

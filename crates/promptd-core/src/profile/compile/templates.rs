@@ -47,10 +47,7 @@ impl Compiler<'_> {
     pub(super) fn condition(&mut self, key: &str, written: &Spanned<String>, names: &Names) -> Option<Template> {
         let condition = self.expression(key, written, names)?;
         if condition.names().is_empty() && self.templates.holds(&condition, &NoNames) != Ok(true) {
-            self.fault(
-                written,
-                format!("`{}` never holds, so this is never reached; remove it instead", written.value),
-            );
+            self.fault(written, format!("`{}` is never true, so this is never used; remove it", written.value));
         }
         for (path, word) in self.templates.comparisons(&condition) {
             if let Ok(Type::Choice(words)) = names.resolve(&path)

@@ -108,7 +108,7 @@ fn profile(root: &mut Fields<'_, '_>, profiles: &ProfileSet) -> Option<Id> {
                 Some(near) => format!("; did you mean `{near}`?"),
                 None => String::new(),
             };
-            wrong(format!("`profile`: there is no profile `{name}`{hint}"))
+            wrong(format!("`profile`: unknown profile `{name}`{hint}"))
         }
     }
 }
@@ -144,7 +144,7 @@ fn locked(root: &mut Fields<'_, '_>) -> Vec<Lock> {
             locks.push(*lock);
         } else {
             let known = Lock::NAMES.map(|(known, _)| known).join(", ");
-            root.faults().add(Code::InvalidValue, at, format!("`locked`: `{name}` is none of {known}"));
+            root.faults().add(Code::InvalidValue, at, format!("`locked`: unknown lock `{name}`; known: {known}"));
         }
     }
     locks.sort_unstable();
@@ -229,18 +229,18 @@ mod tests {
                 "workspace.yaml:2:3 UNKNOWN_KEY unknown key `agent.skip_context_file`; did you mean `skip_context_files`?",
                 "workspace.yaml:3:7 INVALID_VALUE `agent.id` must not be blank; leave it out for the default",
                 "workspace.yaml:4:9 INVALID_VALUE `agent.name` must be one line without control characters",
-                "workspace.yaml:5:14 INVALID_VALUE `agent.time_zone`: there is no time zone ` Europe/Paris `; did you mean `Europe/Paris`?",
+                "workspace.yaml:5:14 INVALID_VALUE `agent.time_zone`: unknown time zone ` Europe/Paris `; did you mean `Europe/Paris`?",
                 "workspace.yaml:7:3 UNKNOWN_KEY unknown key `skills.blocklists`; did you mean `blocklist`?",
                 "workspace.yaml:10:7 GLOB_INVALID `skills.allowlist`: glob `a[b`: unclosed character class; missing ']'",
                 "workspace.yaml:11:7 GLOB_INVALID `skills.allowlist`: glob ``: a glob cannot be empty: an empty list means nothing, `*` means all",
                 "workspace.yaml:13:23 WRONG_TYPE `context.max_chars_per_file` must be a whole number, 0 or more, not text",
                 "workspace.yaml:15:13 INVALID_VALUE `context.files[0].path` must be a path below the workspace such as `docs/RUNBOOK.md`, without `.`, `..`, `\\`, `:` or a `/` at an end",
                 "workspace.yaml:16:13 INVALID_VALUE `context.files[1].path` names a file that is always looked for; remove the entry",
-                "workspace.yaml:17:7 INVALID_VALUE `context.files[2].path` is needed: a path below the workspace",
+                "workspace.yaml:17:7 INVALID_VALUE `context.files[2].path` is required: a path below the workspace",
                 "workspace.yaml:19:13 INVALID_VALUE `context.files[4].path` names a file that an entry above already names",
-                "workspace.yaml:20:10 INVALID_VALUE `locked`: `persna` is none of profile, persona, ephemeral, agent, time_zone, inputs",
+                "workspace.yaml:20:10 INVALID_VALUE `locked`: unknown lock `persna`; known: profile, persona, ephemeral, agent, time_zone, inputs",
                 "workspace.yaml:21:15 WRONG_TYPE `expose_paths` must be `true` or `false`, not text",
-                "workspace.yaml:22:10 INVALID_VALUE `profile`: there is no profile `nope`",
+                "workspace.yaml:22:10 INVALID_VALUE `profile`: unknown profile `nope`",
             ]
         );
     }
@@ -249,7 +249,7 @@ mod tests {
     fn zones_that_do_not_exist_are_named() {
         for zone in ["Etc/Unknown", "America/New York", "UTC+5", "''", "' UTC'", "Mars/Base"] {
             let found = faults(format!("agent: {{time_zone: {zone}}}"));
-            assert!(found[0].contains("there is no time zone"), "{zone}: {found:?}");
+            assert!(found[0].contains("unknown time zone"), "{zone}: {found:?}");
             assert!(found[0].contains(zone.trim_matches('\'')));
         }
         for zone in ["EST5EDT", "US/Pacific", "UTC", "Asia/Kolkata", "Europe/Kyiv"] {

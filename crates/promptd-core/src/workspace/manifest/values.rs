@@ -60,7 +60,7 @@ pub(super) fn time_zone(fields: &mut Fields<'_, '_>, key: &'static str) -> Optio
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "give an IANA name such as `Europe/Berlin`".to_owned(),
             };
-            let message = format!("`{}`: there is no time zone `{}`; {hint}", fields.name(key), name.escape_debug());
+            let message = format!("`{}`: unknown time zone `{}`; {hint}", fields.name(key), name.escape_debug());
             fields.faults().add(Code::InvalidValue, fields.mark(key), message);
             None
         }
@@ -85,7 +85,7 @@ fn extra_file(mut entry: Fields<'_, '_>, seen: &mut BTreeSet<String>) -> Option<
     let complaint = match path {
         // Of a wrong type, which is reported already.
         None if entry.node("path").is_some() => None,
-        None => Some("is needed: a path below the workspace"),
+        None => Some("is required: a path below the workspace"),
         Some(path) if !is_inside(path) => Some(
             "must be a path below the workspace such as `docs/RUNBOOK.md`, without `.`, `..`, `\\`, `:` or a `/` at an end",
         ),

@@ -78,7 +78,7 @@ fn scan_lines(text: &str, hidden: &[Range<usize>], sink: &mut Sink<'_>) {
         }
         if let Some(phrase) = phrases.then(|| lines::phrase(&seen)).flatten() {
             sink.add(Code::InjectionPhrase, Severity::Info, offset, || {
-                format!("the line addresses the model as its system: {phrase}")
+                format!("the line speaks to the model as its system prompt: {phrase}")
             });
         }
         offset = end;

@@ -23,7 +23,7 @@ pub(super) fn list(tree: &dyn Tree, folder: &str, shown: &str, limit: usize) -> 
     bundle.look_into("", 0);
     if bundle.cut {
         let message = format!(
-            "more bundled files than are listed: at most {MAX_BUNDLE_ENTRIES} entries, {MAX_BUNDLE_DEPTH} folders deep"
+            "more bundled files than the limit: at most {MAX_BUNDLE_ENTRIES} entries, {MAX_BUNDLE_DEPTH} folders deep"
         );
         bundle.findings.push(Finding::new(Code::SkillSearchLimited, Place::file(shown), message));
     }

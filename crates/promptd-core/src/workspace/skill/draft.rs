@@ -57,7 +57,7 @@ pub(super) fn read(
         return Err(findings);
     }
     let Some((description, at)) = front.description.filter(|(text, _)| !text.trim().is_empty()) else {
-        let message = "the front matter has no `description`: it tells a model when to use the skill";
+        let message = "the front matter has no `description`: a model needs it to decide when to use the skill";
         findings.push(Finding::new(Code::SkillInvalid, Place::at(path, cleaned.first_line, 0), message));
         return Err(findings);
     };

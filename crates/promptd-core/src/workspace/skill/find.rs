@@ -104,7 +104,7 @@ impl Search {
                 return true;
             }
             let place = Place::file(join(root.shown, SKILL_FILE));
-            let message = "not in a folder of its own, so it is no skill; move it into one";
+            let message = "not a skill: move it into a folder below `skills/`";
             self.report(folder, Finding::new(Code::SkillNonconforming, place, message));
         }
         for entry in entries.iter().filter(|e| e.name != SKILL_FILE && e.name.eq_ignore_ascii_case(SKILL_FILE)) {

@@ -37,7 +37,7 @@ pub(super) fn parse<'t>(text: &'t str, first_line: u32, path: &str) -> Result<Fr
         .into_iter()
         .map(|(line, key)| {
             let place = Place::at(path, line.saturating_add(first_line), 0);
-            let message = format!("the value of `{key}` has a colon and no quotes; it was read whole");
+            let message = format!("the value of `{key}` has a colon and no quotes; it was read as one text");
             Finding::new(Code::SkillFrontMatterRepaired, place, message)
         })
         .collect();

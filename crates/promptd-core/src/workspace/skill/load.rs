@@ -74,7 +74,7 @@ impl Loader<'_, '_> {
         let search = match find::find(root) {
             Ok(search) => search,
             Err(ReadError::Missing) if root.folder.is_empty() => {
-                let message = "a shared skill folder of the server's settings is not there";
+                let message = "a shared skill folder of the server's settings does not exist";
                 let finding = Finding::new(Code::SkillFolderMissing, Place::file(root.shown), message);
                 return self.collector.report(finding, everyone);
             }

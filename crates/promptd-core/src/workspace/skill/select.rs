@@ -36,8 +36,10 @@ pub(super) fn one_of_each_name(skills: Vec<Skill>, manifest: &Manifest, collecto
         match by_name.get_mut(&skill.name) {
             None => drop(by_name.insert(Arc::clone(&skill.name), skill)),
             Some(first) => {
-                let message =
-                    format!("its name is also that of {}/{SKILL_FILE}, which wins; this one is left out", first.folder);
+                let message = format!(
+                    "it has the same name as {}/{SKILL_FILE}, which is used; this one is left out",
+                    first.folder
+                );
                 let place = Place::file(join(&skill.folder, SKILL_FILE));
                 let finding = Finding::new(Code::SkillDuplicate, place, message);
                 if manifest.skills_enabled {
@@ -57,7 +59,7 @@ pub(super) fn report_dead_allowlist(skills: &[Skill], manifest: &Manifest, colle
     let all = || allow.as_slice().iter().any(|glob| glob == "*");
     let dead = !allow.as_slice().is_empty() && !skills.iter().any(|skill| allow.matches(&skill.name));
     if manifest.skills_enabled && dead && !all() {
-        let message = "`skills.allowlist` matches no skill that is there, so no skill is shown";
+        let message = "`skills.allowlist` matches no skill of the workspace, so no skill is shown";
         collector.report(Finding::new(Code::SkillAllowlistEmpty, Place::file(MANIFEST), message), Audience::Callers);
     }
 }

@@ -1,10 +1,14 @@
 //! The lines of the log, and what is never in them.
 
-use promptd::grpc::api::workspace_service_client::WorkspaceServiceClient;
+use std::time::Duration;
+
+use promptd::grpc::api::{
+    prompt_service_client::PromptServiceClient, workspace_service_client::WorkspaceServiceClient,
+};
 use promptd_contract::proto::{AssemblePromptRequest, KnowledgeSnippet, Turn, User, WatchWorkspaceRequest};
 
 use super::{
-    serve::{assemble, call},
+    serve::{assemble, call, get},
     support::{Service, folder, write},
 };
 
@@ -172,4 +176,53 @@ fn the_name_of_a_file_or_a_key_cannot_forge_a_line_of_the_log() {
     for line in log.lines() {
         assert!(line.contains(" promptd::") && !line.starts_with("2026-01-01") && !line.contains('\r'), "{log}");
     }
+}
+
+/// Makes calls for a workspace that does not exist, one after the other; each must be answered in time.
+fn make_failing_calls(service: &Service, count: usize) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut client = PromptServiceClient::connect(format!("http://{}", service.address())).await.unwrap();
+        for _ in 0..count {
+            let mut request =
+                tonic::Request::new(AssemblePromptRequest { workspace_id: "other".into(), ..Default::default() });
+            request.set_timeout(Duration::from_secs(10));
+            assert_eq!(client.assemble_prompt(request).await.unwrap_err().code(), tonic::Code::NotFound);
+        }
+    });
+}
+
+/// A pipe holds 64 KiB, so 400 lines of calls do not fit; at `trace` a call has thousands.
+#[test]
+fn a_log_that_nobody_reads_delays_neither_calls_nor_the_end() {
+    for level in ["info", "trace"] {
+        let home = folder(&[("ws/AGENTS.md", "A.")]);
+        let arguments = ["serve", "--workspace", "ws", "--listen", "127.0.0.1:0", "--log", level];
+        let service = Service::start(home.path(), &arguments);
+        make_failing_calls(&service, 400);
+        service.signal("-TERM");
+        assert_eq!(service.ended_unread(Duration::from_secs(20)).code(), Some(0), "{level}");
+    }
+}
+
+#[test]
+fn dropped_lines_of_the_log_are_counted_and_reported_when_it_is_read_again() {
+    let home = folder(&[("ws/AGENTS.md", "A.")]);
+    let arguments =
+        ["serve", "--workspace", "ws", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log", "trace"];
+    let mut service = Service::start(home.path(), &arguments);
+    let log = service.wait_for_log("serving");
+    let admin = log.split("admin=").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    let dropped = || {
+        let (_, metrics) = get(&admin, "/metrics");
+        let line =
+            metrics.lines().find(|line| line.starts_with("promptd_log_lines_dropped_total ")).unwrap().to_owned();
+        line.split(' ').nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!(dropped(), 0);
+    while dropped() == 0 {
+        make_failing_calls(&service, 100);
+    }
+    service.wait_for_log("log lines were dropped");
+    service.signal("-KILL");
 }

@@ -1,4 +1,4 @@
-use std::net::TcpListener;
+use std::{net::TcpListener, time::Duration};
 
 use promptd::grpc::api::prompt_service_client::PromptServiceClient;
 use promptd_contract::proto::{AssemblePromptRequest, AssemblePromptResponse, Turn};
@@ -44,7 +44,7 @@ fn of(workspace: &str) -> AssemblePromptRequest {
 }
 
 /// A GET of an admin page: the status line and the body.
-fn get(address: &str, path: &str) -> (String, String) {
+pub(crate) fn get(address: &str, path: &str) -> (String, String) {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
@@ -62,6 +62,24 @@ fn without_flags_it_serves_the_example_and_stops_cleanly() {
     service.signal("-INT");
     let (status, log) = service.ended();
     assert_eq!(status.code(), Some(0), "{log}");
+}
+
+#[test]
+fn two_stop_signals_at_once_are_one_and_a_later_one_means_now() {
+    let home = folder(&[
+        ("promptd.yaml", "workspaces: {single: [ws]}\nlisten: 127.0.0.1:0\ndrain: {delay: 1h}\n"),
+        ("ws/AGENTS.md", "A."),
+    ]);
+    let mut service = Service::start(home.path(), &["serve", "--config", "promptd.yaml"]);
+    service.signal("-TERM");
+    service.signal("-INT");
+    service.wait_for_log("stopping: waiting for calls to end");
+    assert!(assemble(&service.address(), of("ws")).is_ok());
+    // The time that tells two requests apart is measured by the clock.
+    std::thread::sleep(Duration::from_millis(500));
+    service.signal("-TERM");
+    let (status, log) = service.ended();
+    assert_eq!((status.code(), log.matches("stopping").count()), (Some(0), 1), "{log}");
 }
 
 #[test]

@@ -5,6 +5,9 @@ use std::{
     io::{BufRead as _, BufReader, Read as _},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::Duration,
 };
 
 use tempfile::TempDir;
@@ -88,6 +91,21 @@ impl Service {
         let mut log = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
         (self.child.wait().unwrap(), log)
+    }
+
+    /// Waits for its end without reading its log; it is killed at the limit.
+    pub(crate) fn ended_unread(mut self, limit: Duration) -> ExitStatus {
+        let pid = self.child.id().to_string();
+        let (ended, waiting) = mpsc::channel::<()>();
+        let watchdog = thread::spawn(move || {
+            if waiting.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                Command::new("kill").args(["-KILL", &pid]).status().unwrap();
+            }
+        });
+        let status = self.child.wait().unwrap();
+        drop(ended);
+        watchdog.join().unwrap();
+        status
     }
 
     /// Stops it; the log.

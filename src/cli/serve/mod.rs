@@ -76,13 +76,18 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
         ));
     }
     let secrets = secrets::read(&loaded.config)?;
-    let logs = logs::start(&loaded.config.log);
+    let logs = logs::start(&loaded.config.log).map_err(|e| Failure::input(format!("error: cannot start: {e}")))?;
+    let _flushed = logs.flush_at_end();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Failure::input(format!("error: cannot start: {e}")))?;
-    let ended = runtime.block_on(serve(loaded, overrides, secrets, logs));
+    let ended = runtime.block_on(serve(loaded, overrides, secrets, logs.clone()));
     // The process does not wait for a call that was cut off, or for a load.
     runtime.shutdown_background();
-    ended
+    // Nor for a reader of standard error, to which the failure goes like the log.
+    Ok(ended.unwrap_or_else(|failure| {
+        logs.print(failure.text.trim_end());
+        failure.code
+    }))
 }
 
 fn overrides(arguments: &Arguments) -> Result<Overrides, Failure> {
@@ -109,6 +114,7 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     signals::rescan_on_hangup(Arc::clone(&source))?;
     let mut registry = Registry::with_prefix("promptd");
     let metrics = Metrics::register(&mut registry);
+    registry.register("log_lines_dropped", "Log lines that standard error did not take", logs.dropped());
     registry.register_collector(Box::new(SourceCollector::new(Arc::clone(&store), Arc::clone(&source))));
 
     let backend = backend(config, &store, &source, &secrets, &metrics);

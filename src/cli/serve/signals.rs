@@ -1,29 +1,64 @@
 //! The signals that a running service reacts to.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use promptd_source::Source;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    time::Instant,
+};
 
 use crate::cli::Failure;
+
+/// Stop signals within this time after one count as the same request: a supervisor that signals the process and its
+/// group sends two.
+const SAME_REQUEST: Duration = Duration::from_millis(500);
 
 /// SIGTERM and SIGINT.
 pub(super) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
+    requests: Requests,
 }
 
 impl StopSignals {
     pub(super) fn listen() -> Result<Self, Failure> {
-        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            requests: Requests::default(),
+        })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next request to stop.
     pub(super) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => {}
+                _ = self.interrupt.recv() => {}
+            }
+            if self.requests.is_new(Instant::now()) {
+                return;
+            }
         }
+    }
+}
+
+/// When the last request to stop came.
+#[derive(Default)]
+struct Requests(Option<Instant>);
+
+impl Requests {
+    /// Whether a signal is a request of its own.
+    fn is_new(&mut self, now: Instant) -> bool {
+        let is_new = self.0.is_none_or(|last| now.duration_since(last) >= SAME_REQUEST);
+        if is_new {
+            self.0 = Some(now);
+        }
+        is_new
     }
 }
 
@@ -43,4 +78,17 @@ pub(super) fn rescan_on_hangup(source: Arc<OnceLock<Source>>) -> Result<(), Fail
 
 fn listen(kind: SignalKind) -> Result<Signal, Failure> {
     signal(kind).map_err(|e| Failure::input(format!("error: cannot wait for signals: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_within_a_moment_count_once() {
+        let start = Instant::now();
+        let mut requests = Requests::default();
+        let is_new = |millis| requests.is_new(start + Duration::from_millis(millis));
+        assert_eq!([0, 2, 499, 500, 999, 1_001].map(is_new), [true, false, false, true, false, true]);
+    }
 }

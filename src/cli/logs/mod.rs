@@ -1,10 +1,14 @@
 //! The log: text or JSON on standard error, at a level that can change while the service runs.
 
+mod queue;
+
 use std::{
     io::{self, IsTerminal as _, Write},
     panic::{self, PanicHookInfo},
+    time::Duration,
 };
 
+use prometheus_client::metrics::counter::Counter;
 use promptd::config::{Log, LogFormat};
 use tracing_subscriber::{
     Registry,
@@ -15,23 +19,39 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-/// Changes the level of the log.
-pub(super) struct Logs(reload::Handle<Targets, Registry>);
+use self::queue::{LogQueue, MAX_QUEUED_BYTES};
+
+/// How long the end of the process waits for the last lines to be read.
+const FLUSH_LIMIT: Duration = Duration::from_millis(500);
+
+#[derive(Clone)]
+pub(super) struct Logs {
+    level: reload::Handle<Targets, Registry>,
+    queue: LogQueue,
+}
 
 /// Starts the log.
-pub(super) fn start(log: &Log) -> Logs {
+pub(super) fn start(log: &Log) -> io::Result<Logs> {
+    let queue = LogQueue::start(io::stderr(), MAX_QUEUED_BYTES, log_dropped)?;
+    let writer = queue.clone();
     let (level, handle) = reload::Layer::new(without_watcher_warnings(&log.level));
     let registry = tracing_subscriber::registry().with(level);
     // Only tests start it a second time in one process; the first log goes on.
     let _ = match log.format {
         LogFormat::Text => {
             let colour = io::stderr().is_terminal();
-            registry.with(fmt::layer().with_writer(|| OneLine(io::stderr())).with_ansi(colour)).try_init()
+            registry.with(fmt::layer().with_writer(move || OneLine(writer.clone())).with_ansi(colour)).try_init()
         }
-        LogFormat::Json => registry.with(fmt::layer().json().flatten_event(true).with_writer(io::stderr)).try_init(),
+        LogFormat::Json => {
+            registry.with(fmt::layer().json().flatten_event(true).with_writer(move || writer.clone())).try_init()
+        }
     };
     panic::set_hook(Box::new(log_panic));
-    Logs(handle)
+    Ok(Logs { level: handle, queue })
+}
+
+fn log_dropped(lines: u64) {
+    tracing::warn!(lines, "log lines were dropped: standard error was not read, or could not be written");
 }
 
 /// Logs the place of a panic without its message, which can quote the text of a prompt.
@@ -71,9 +91,34 @@ impl<W: Write> Write for OneLine<W> {
     }
 }
 
+/// See [`Logs::flush_at_end`].
+pub(super) struct FlushAtEnd(LogQueue);
+
+impl Drop for FlushAtEnd {
+    fn drop(&mut self) {
+        self.0.flush(FLUSH_LIMIT);
+    }
+}
+
 impl Logs {
     pub(super) fn set_level(&self, level: &Targets) {
-        let _ = self.0.modify(|current| *current = without_watcher_warnings(level));
+        let _ = self.level.modify(|current| *current = without_watcher_warnings(level));
+    }
+
+    /// How many lines were dropped.
+    pub(super) fn dropped(&self) -> Counter {
+        self.queue.dropped()
+    }
+
+    /// Writes a message that is not an event, such as the reason why the process ends.
+    pub(super) fn print(&self, message: &str) {
+        // The queue takes or drops it.
+        let _ = self.queue.clone().write_all(format!("{message}\n").as_bytes());
+    }
+
+    /// Flushes the log when it is dropped, also by a panic.
+    pub(super) fn flush_at_end(&self) -> FlushAtEnd {
+        FlushAtEnd(self.queue.clone())
     }
 }
 
@@ -108,7 +153,7 @@ mod tests {
             tracing::subscriber::with_default(subscriber, || panic::catch_unwind(|| panic!("a turn's SECRET")));
         panic::set_hook(before);
         let log = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
-        assert!(result.is_err() && log.contains("ERROR") && log.contains("src/cli/logs.rs:"), "{log}");
+        assert!(result.is_err() && log.contains("ERROR") && log.contains("src/cli/logs/mod.rs:"), "{log}");
         assert!(!log.contains("SECRET") && log.lines().count() == 1, "{log}");
     }
 }

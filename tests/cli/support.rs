@@ -5,7 +5,7 @@ use std::{
     io::{BufRead as _, BufReader, Read as _},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::mpsc::{self, RecvTimeoutError},
+    sync::mpsc::{self, RecvTimeoutError, Sender},
     thread,
     time::Duration,
 };
@@ -60,9 +60,13 @@ pub(crate) fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A running service, stopped when dropped.
+/// How long a test may wait for a service: a line of the log that never comes must fail the test.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A running service, killed when dropped and at the limit.
 pub(crate) struct Service {
     child: Child,
+    _watchdog: Sender<()>,
     /// Its one line on standard output.
     pub(crate) line: String,
 }
@@ -74,7 +78,14 @@ impl Service {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        Self { child, line }
+        let (watchdog, dropped) = mpsc::channel();
+        let pid = child.id().to_string();
+        thread::spawn(move || {
+            if dropped.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
+                Command::new("kill").args(["-KILL", &pid]).status().unwrap();
+            }
+        });
+        Self { child, _watchdog: watchdog, line }
     }
 
     /// The address that it listens on.
@@ -93,19 +104,9 @@ impl Service {
         (self.child.wait().unwrap(), log)
     }
 
-    /// Waits for its end without reading its log; it is killed at the limit.
-    pub(crate) fn ended_unread(mut self, limit: Duration) -> ExitStatus {
-        let pid = self.child.id().to_string();
-        let (ended, waiting) = mpsc::channel::<()>();
-        let watchdog = thread::spawn(move || {
-            if waiting.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-                Command::new("kill").args(["-KILL", &pid]).status().unwrap();
-            }
-        });
-        let status = self.child.wait().unwrap();
-        drop(ended);
-        watchdog.join().unwrap();
-        status
+    /// Waits for its end without reading its log.
+    pub(crate) fn ended_unread(mut self) -> ExitStatus {
+        self.child.wait().unwrap()
     }
 
     /// Stops it; the log.

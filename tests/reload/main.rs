@@ -4,6 +4,7 @@
 
 mod faults;
 mod files;
+mod injected;
 mod last_good;
 mod places;
 mod saves;

@@ -9,7 +9,10 @@
 #![warn(unreachable_pub)]
 
 mod clock;
+mod disk;
 pub mod events;
+#[cfg(feature = "faults")]
+pub mod faults;
 mod load;
 mod options;
 mod reload;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{EntryKind, Manifest, Tree, manifest::MANIFEST, skill::SKILLS_FOLDER};
+use super::{EntryKind, Manifest, Snapshot, Tree, manifest::MANIFEST, skill::SKILLS_FOLDER};
 use crate::{
     finding::{Code, Finding, Place},
     profile::{FilePattern, ProfileSet},
@@ -14,21 +14,39 @@ pub const CONTEXT_FILES: [&str; 3] = ["AGENTS.md", "SOUL.md", "IDENTITY.md"];
 pub const HEARTBEAT_FILE: &str = "HEARTBEAT.md";
 
 /// The paths to read: the three context files, HEARTBEAT.md, the manifest's own, and what the profiles read.
-pub(super) fn to_read(manifest: &Manifest, profiles: &ProfileSet, tree: &dyn Tree) -> BTreeSet<String> {
+pub(super) fn to_read(
+    manifest: &Manifest,
+    profiles: &ProfileSet,
+    tree: &dyn Tree,
+    previous: Option<&Snapshot>,
+) -> BTreeSet<String> {
     let fixed = CONTEXT_FILES.iter().chain([&HEARTBEAT_FILE]).map(|path| (*path).to_owned());
     let configured = manifest.context.files.iter().map(|file| file.path.clone());
     let read_by_profiles = profiles.files().filter_map(|pattern| match pattern {
         FilePattern::Path(path) => Some(path.clone()),
-        FilePattern::Newest { folder, .. } => newest(tree, folder, pattern),
+        FilePattern::Newest { folder, .. } => newest(tree, folder, pattern, previous),
     });
     fixed.chain(configured).chain(read_by_profiles).collect()
 }
 
-/// The greatest name in the folder that matches. A folder that cannot be listed has none: it is optional.
-fn newest(tree: &dyn Tree, folder: &str, pattern: &FilePattern) -> Option<String> {
-    let names = tree.list(folder).ok()?.into_iter().map(|entry| entry.name);
-    let name = names.filter(|name| pattern.matches_name(name)).max()?;
-    Some(join(folder, &name))
+/// The greatest name in the folder that matches. The folder is optional; where it may well be as it was but cannot be
+/// listed, the last good version's file stays.
+fn newest(tree: &dyn Tree, folder: &str, pattern: &FilePattern, previous: Option<&Snapshot>) -> Option<String> {
+    let name = match tree.list(folder) {
+        Ok(entries) => entries.into_iter().map(|entry| entry.name).filter(|name| pattern.matches_name(name)).max(),
+        Err(error) if error.keeps_last_good() => {
+            let known = previous?.documents.keys().filter_map(|path| in_folder(path, folder));
+            known.filter(|name| pattern.matches_name(name)).max().map(str::to_owned)
+        }
+        Err(_) => None,
+    };
+    Some(join(folder, &name?))
+}
+
+/// The file's name, if it is right in the folder.
+fn in_folder<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+    (parent == folder).then_some(name)
 }
 
 /// Reports names that differ only in case from one that is read, and `workspace.yml`.

@@ -46,7 +46,7 @@ pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
     let mut collector = Collector::default();
     let (manifest, manifest_sha256) = load_manifest(input, &mut collector)?;
     let profiles = profiles(input, &manifest);
-    let paths = files::to_read(&manifest, &profiles, input.tree);
+    let paths = files::to_read(&manifest, &profiles, input.tree, input.previous);
     let (documents, unusable) = load_documents(input, &paths, &mut collector);
     report_missing(input, &manifest, &mut collector);
     report_same_content(&manifest, &documents, &mut collector);

@@ -103,7 +103,11 @@ impl Tree for MemoryTree {
                 Some((name, _)) => (name, EntryKind::Folder),
                 None => (rest, node.kind()),
             };
-            kinds.entry(name.to_owned()).or_insert(kind);
+            let known = kinds.entry(name.to_owned()).or_insert(kind);
+            // What fails and has entries is a folder.
+            if kind == EntryKind::Folder {
+                *known = kind;
+            }
         }
         Ok(kinds.into_iter().map(|(name, kind)| Entry { name, kind }).collect())
     }

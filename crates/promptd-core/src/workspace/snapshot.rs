@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Document, Manifest, Revision, Skill};
+use super::{Document, Manifest, Revision, Skill, revision};
 use crate::{finding::Finding, id::Id, profile::ProfileSet, settings::Settings};
 
 /// A workspace at one revision.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The workspace's id.
     pub id: Id,
@@ -46,6 +46,21 @@ impl Snapshot {
     #[must_use]
     pub fn exposes_paths(&self) -> bool {
         self.settings.expose_paths && self.manifest.expose_paths
+    }
+
+    /// The same workspace with errors that every response carries, since it could not be loaded again; each replaces the
+    /// one of its code and place.
+    #[must_use]
+    pub fn with_errors(&self, errors: impl IntoIterator<Item = Finding>) -> Self {
+        let mut snapshot = self.clone();
+        for error in errors {
+            for findings in [&mut snapshot.findings, &mut snapshot.active] {
+                findings.retain(|finding| (finding.code, &finding.place) != (error.code, &error.place));
+                findings.insert(0, error.clone());
+            }
+        }
+        snapshot.revision = revision::of(&snapshot);
+        snapshot
     }
 
     /// How many bytes of text it holds, about.

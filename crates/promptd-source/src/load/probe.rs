@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use crate::clock;
+use crate::{clock, disk};
 
 /// One thing looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +35,8 @@ pub(crate) struct Route {
 pub(crate) enum Seen {
     /// Nothing.
     Absent,
-    /// Something whose attributes cannot be read.
-    Hidden,
+    /// Something that could not be read. It is never taken as it is: as soon as it can be read, it has changed.
+    Failed,
     /// A folder that was walked through.
     Folder(Inode),
     /// A folder that was listed, and a hash of its names and their kinds.
@@ -124,28 +124,24 @@ impl Probe {
 impl Seen {
     /// Whether the disk still is as it was.
     pub(crate) fn is_current(&self, path: &Path) -> bool {
-        let meta = match fs::symlink_metadata(path) {
+        let meta = match disk::stat(path) {
             Ok(meta) => meta,
             Err(error) if is_absence(&error) => return *self == Self::Absent,
-            Err(_) => return *self == Self::Hidden,
+            Err(_) => return *self == Self::Failed,
         };
         let now = Signature::of(&meta);
         match *self {
-            Self::Absent | Self::Hidden => false,
+            Self::Absent => false,
+            Self::Failed => disk::try_read(path).is_err(),
             Self::Folder(inode) => meta.is_dir() && now.inode == inode,
             Self::Link(then) | Self::File(then) => now == then,
             // The names decide, not the folder's times: an editor's swap file that came and went changed nothing.
             Self::Listing(then, names) => {
                 now.inode == then.inode
-                    && (now.proves_same_names(&then) || read_names(path).is_ok_and(|now| names_hash(&now) == names))
+                    && (now.proves_same_names(&then) || disk::list(path).is_ok_and(|now| names_hash(&now) == names))
             }
         }
     }
-}
-
-/// A folder's names and kinds, links not followed.
-pub(crate) fn read_names(path: &Path) -> io::Result<Vec<(OsString, fs::FileType)>> {
-    fs::read_dir(path)?.map(|entry| entry.and_then(|e| Ok((e.file_name(), e.file_type()?)))).collect()
 }
 
 /// A hash of a folder's names and kinds, whatever their order.

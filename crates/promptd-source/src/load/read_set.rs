@@ -6,10 +6,11 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
+
+use crate::disk;
 
 use super::probe::{Inode, Probe, Seen, Signature};
 
@@ -62,6 +63,11 @@ impl ReadSet {
         !self.torn && self.probes.iter().all(|(path, probe)| probe.seen.is_current(path))
     }
 
+    /// Whether something could not be read.
+    pub(crate) fn has_failures(&self) -> bool {
+        self.probes.iter().any(|(_, probe)| probe.seen == Seen::Failed)
+    }
+
     /// How long ago the newest loose file changed, as it was when read; `None` where none was read, or its time is ahead
     /// of the clock.
     pub(crate) fn quiet_for(&self) -> Option<Duration> {
@@ -70,7 +76,7 @@ impl ReadSet {
 
     /// Like [`Self::quiet_for`], as the files are on the disk now.
     pub(crate) fn quiet_for_now(&self) -> Option<Duration> {
-        self.loose_files().filter_map(|(path, _)| Signature::of(&fs::symlink_metadata(path).ok()?).age()).min()
+        self.loose_files().filter_map(|(path, _)| Signature::of(&disk::stat(path).ok()?).age()).min()
     }
 
     fn loose_files(&self) -> impl Iterator<Item = (&Path, Signature)> {
@@ -97,7 +103,7 @@ impl ReadSet {
             Some(Seen::File(signature)) => emptied(signature),
             Some(_) => None,
             None if linked => None,
-            None => match fs::symlink_metadata(path) {
+            None => match disk::stat(path) {
                 Ok(meta) if meta.is_file() => emptied(Signature::of(&meta)),
                 Ok(_) => None,
                 Err(_) => Some(Loss::Missing),
@@ -107,7 +113,7 @@ impl ReadSet {
 
     fn still_has_folder(&self, folder: &Path) -> bool {
         let Some(then) = self.get(folder).and_then(Probe::folder) else { return true };
-        fs::symlink_metadata(folder).is_ok_and(|meta| Inode::of(&meta) == then)
+        disk::stat(folder).is_ok_and(|meta| Inode::of(&meta) == then)
     }
 
     fn get(&self, path: &Path) -> Option<&Probe> {

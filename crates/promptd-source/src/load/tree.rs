@@ -7,29 +7,25 @@
 use std::{
     cell::RefCell,
     ffi::OsString,
-    fs,
-    io::{self, Read},
+    fs, io,
     path::{Component, Path, PathBuf},
 };
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
-use cap_std::{
-    ambient_authority,
-    fs::{Dir, OpenOptions},
-};
+use cap_std::fs::Dir;
 
 use super::{
-    probe::{Seen, Signature, names_hash, read_names},
+    probe::{Route, Seen, Signature, names_hash},
     read_set::ReadSet,
-    walk::{Found, Kind, Walk, read_error},
+    walk::{Found, Kind, Walk, is_failure},
 };
+use crate::disk;
 use promptd_core::workspace::{Entry, EntryKind, FileBytes, ReadError, Tree};
 
 /// A folder on disk.
 pub(crate) struct DiskTree {
     /// The canonical path.
     root: PathBuf,
-    /// Where links may lead, canonical: the root, and what the config allows.
+    /// Where links may lead, canonical: the root, and what the config allows, whether it exists or not.
     bases: Vec<PathBuf>,
     dir: Dir,
     walk: RefCell<Walk>,
@@ -42,16 +38,17 @@ impl DiskTree {
         let mut walk = Walk::default();
         let found = walk.resolve(Path::new("/"), path, None);
         let opened = found.and_then(|found| match found.kind {
-            Kind::Folder => Dir::open_ambient_dir(&found.path, ambient_authority())
-                .map(|dir| (found.path, dir))
-                .map_err(|error| read_error(&error)),
+            Kind::Folder => match disk::open_folder(&found.path) {
+                Ok(dir) => Ok((found.path, dir)),
+                Err(error) => Err(walk.read_failed(&found, &error)),
+            },
             kind => Err(not_a_folder(&kind)),
         });
         let (root, dir) = match opened {
             Ok(opened) => opened,
             Err(error) => return Err((error, ReadSet::new(walk.probes, None, walk.torn))),
         };
-        let allowed = allowed_link_targets.iter().filter_map(|target| fs::canonicalize(target).ok());
+        let allowed: Vec<PathBuf> = allowed_link_targets.iter().map(|target| walk.destination(target)).collect();
         let bases = std::iter::once(root.clone()).chain(allowed).collect();
         Ok(Self { root, bases, dir, walk: RefCell::new(walk) })
     }
@@ -71,38 +68,42 @@ impl DiskTree {
         self.walk.borrow_mut().resolve(&self.root, path, Some(&self.bases))
     }
 
-    fn read_found(&self, found: &Found, limit: usize) -> io::Result<FileBytes> {
-        let mut options = OpenOptions::new();
-        options.read(true).nonblock(true).follow(FollowSymlinks::No);
-        let file = match found.path.strip_prefix(&self.root) {
-            Ok(below) => self.dir.open_with(below, &options)?,
-            Err(_) => {
-                let base =
-                    self.bases.iter().find(|base| found.path.starts_with(base)).ok_or(io::ErrorKind::NotFound)?;
-                let below = found.path.strip_prefix(base).map_err(io::Error::other)?;
-                Dir::open_ambient_dir(base, ambient_authority())?.open_with(below, &options)?
-            }
-        };
-        let file = file.into_std();
-        let meta = file.metadata()?;
+    fn read_found(&self, found: &Found, limit: usize) -> Result<FileBytes, ReadError> {
+        let base = self.bases.iter().find(|base| found.path.starts_with(base)).ok_or(ReadError::LinkOutside)?;
+        let below = found.path.strip_prefix(base).map_err(|_| ReadError::LinkOutside)?;
+        let read = |dir: &Dir| self.read_below(dir, below, found, limit).map_err(|error| self.failed(found, &error));
+        if *base == self.root {
+            return read(&self.dir);
+        }
+        let outer = Route { outer: true, ..Route::default() };
+        let folder = Found { path: base.clone(), kind: Kind::Folder, route: outer };
+        read(&disk::open_folder(base).map_err(|error| self.failed(&folder, &error))?)
+    }
+
+    fn read_below(&self, dir: &Dir, below: &Path, found: &Found, limit: usize) -> io::Result<FileBytes> {
+        let path = &found.path;
+        let file = disk::open(dir, below, path)?;
+        let meta = disk::stat_open(&file, path)?;
         let mut walk = self.walk.borrow_mut();
-        walk.torn |= walk.nodes.get(&found.path).and_then(|node| node.signature) != Some(Signature::of(&meta));
+        walk.torn |= walk.nodes.get(path).and_then(|node| node.signature) != Some(Signature::of(&meta));
         if !meta.is_file() {
             // Swapped since it was looked at; the next load sees what it is.
             return Err(io::ErrorKind::NotFound.into());
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(limit).min(limit));
-        file.take(limit as u64).read_to_end(&mut bytes)?;
-        Ok(FileBytes { bytes, total: meta.len() })
+        Ok(FileBytes { bytes: disk::read(file, path, limit, meta.len())?, total: meta.len() })
     }
 
     fn list_found(&self, found: &Found) -> io::Result<Vec<(OsString, fs::FileType)>> {
-        let names = read_names(&found.path)?;
+        let names = disk::list(&found.path)?;
         let mut walk = self.walk.borrow_mut();
         if let Some(signature) = walk.nodes.get(&found.path).and_then(|node| node.signature) {
             walk.probe(&found.path, Seen::Listing(signature, names_hash(&names)), found.route);
         }
         Ok(names)
+    }
+
+    fn failed(&self, found: &Found, error: &io::Error) -> ReadError {
+        self.walk.borrow_mut().read_failed(found, error)
     }
 
     fn entry(&self, folder: &str, name: &str, kind: fs::FileType) -> EntryKind {
@@ -115,6 +116,8 @@ impl DiskTree {
             match self.find(&path).map(|found| found.kind) {
                 Ok(Kind::Folder) => EntryKind::Folder,
                 Ok(Kind::File) => EntryKind::File,
+                // Whoever opens it as what it may well be gets the error.
+                Err(error) if is_failure(error) => EntryKind::Folder,
                 _ => EntryKind::Other,
             }
         } else {
@@ -127,7 +130,7 @@ impl Tree for DiskTree {
     fn read(&self, path: &str, limit: usize) -> Result<FileBytes, ReadError> {
         let found = self.find(path)?;
         match found.kind {
-            Kind::File => self.read_found(&found, limit).map_err(|error| read_error(&error)),
+            Kind::File => self.read_found(&found, limit),
             Kind::Folder => Err(ReadError::WrongKind("a folder")),
             Kind::Other(what) => Err(ReadError::WrongKind(what)),
             Kind::Failed(error) => Err(error),
@@ -138,7 +141,7 @@ impl Tree for DiskTree {
     fn list(&self, path: &str) -> Result<Vec<Entry>, ReadError> {
         let found = self.find(path)?;
         let Kind::Folder = found.kind else { return Err(not_a_folder(&found.kind)) };
-        let listed = self.list_found(&found).map_err(|error| read_error(&error))?;
+        let listed = self.list_found(&found).map_err(|error| self.failed(&found, &error))?;
         let mut entries: Vec<Entry> = listed
             .into_iter()
             .map(|(name, kind)| match name.into_string() {

@@ -2,13 +2,14 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
-    fs, io,
+    ffi::{OsStr, OsString},
+    io,
     os::unix::fs::FileTypeExt,
     path::{Component, Path, PathBuf},
 };
 
 use super::probe::{Probe, Route, Seen, Signature, is_absence};
+use crate::disk;
 use promptd_core::workspace::ReadError;
 
 /// The most links followed for one path, as on Linux.
@@ -46,34 +47,44 @@ pub(crate) struct Found {
 }
 
 impl Walk {
-    /// Follows `path` from the canonical folder `from`, name by name. `bases`: where it may end; absent on the way to a
-    /// workspace, which may be anywhere.
+    /// Follows `path` from the canonical folder `from` to what is there. `bases`: where it may end; absent on the way to
+    /// a workspace, which may be anywhere.
     pub(crate) fn resolve(&mut self, from: &Path, path: &Path, bases: Option<&[PathBuf]>) -> Result<Found, ReadError> {
+        let (path, route, kind) = self.follow(from, path, bases);
+        Ok(Found { path, kind: kind?, route })
+    }
+
+    /// The canonical path that the absolute `path` leads to, whether something is there or not.
+    pub(crate) fn destination(&mut self, path: &Path) -> PathBuf {
+        self.follow(Path::new("/"), path, None).0
+    }
+
+    fn follow(
+        &mut self,
+        from: &Path,
+        path: &Path,
+        bases: Option<&[PathBuf]>,
+    ) -> (PathBuf, Route, Result<Kind, ReadError>) {
         let inside = |path: &Path| bases.is_none_or(|bases| bases.iter().any(|base| path.starts_with(base)));
         let mut at = from.to_path_buf();
-        let mut kind = Kind::Folder;
         let mut route = Route { outer: bases.is_none(), ..Route::default() };
         let mut links = 0;
         // The names still to walk, the next one last.
         let mut ahead: Vec<OsString> = names(path);
         while let Some(name) = ahead.pop() {
-            if name == "/" {
-                at = PathBuf::from("/");
+            if name == "/" || name == ".." {
+                step(&mut at, &name);
                 continue;
             }
-            if name == ".." {
-                at.pop();
-                continue;
-            }
-            let here = at.join(&name);
-            let node = self.look(&here);
-            let (is_end, is_inside) = (ahead.is_empty(), inside(&here));
+            step(&mut at, &name);
+            let node = self.look(&at);
             match &node.kind {
                 Kind::Link(target) => {
-                    self.record(&here, &node, route);
+                    self.record(&at, &node, route);
+                    at.pop();
                     links += 1;
                     if links > MAX_LINKS {
-                        return Err(ReadError::LinkLoop);
+                        return (at, route, Err(ReadError::LinkLoop));
                     }
                     route.linked = true;
                     route.swapped |= name.as_encoded_bytes().starts_with(b"..");
@@ -81,34 +92,32 @@ impl Walk {
                 }
                 Kind::Folder => {
                     // On the way to a workspace only links and the end matter; outside the bases, nothing does.
-                    if is_inside && (!route.outer || is_end) {
-                        self.record(&here, &node, route);
+                    if inside(&at) && (!route.outer || ahead.is_empty()) {
+                        self.record(&at, &node, route);
                     }
-                    at = here;
                 }
-                // What is not a folder ends the walk.
+                // What is not a folder ends the walk; it is recorded where it is, or hides, an allowed place.
                 _ => {
-                    if !is_inside {
-                        return Err(ReadError::LinkOutside);
+                    let end = at.clone();
+                    let is_end = ahead.is_empty();
+                    ahead.iter().rev().for_each(|name| step(&mut at, name));
+                    if !inside(&at) {
+                        return (at, route, Err(ReadError::LinkOutside));
                     }
-                    self.record(&here, &node, route);
-                    at = here;
-                    kind = match node.kind {
-                        Kind::Failed(error) => return Err(error),
-                        kind if is_end => kind,
-                        _ => Kind::Absent,
+                    self.record(&end, &node, route);
+                    let kind = match node.kind {
+                        Kind::Failed(error) => Err(error),
+                        Kind::Absent => Err(ReadError::Missing),
+                        kind if is_end => Ok(kind),
+                        _ => Err(ReadError::Missing),
                     };
-                    break;
+                    let is_broken = kind.as_ref().is_err_and(|error| *error == ReadError::Missing) && links > 0;
+                    return (at, route, if is_broken { Err(ReadError::LinkDangling) } else { kind });
                 }
             }
         }
-        if !inside(&at) {
-            return Err(ReadError::LinkOutside);
-        }
-        if matches!(kind, Kind::Absent) {
-            return Err(if links > 0 { ReadError::LinkDangling } else { ReadError::Missing });
-        }
-        Ok(Found { path: at, kind, route })
+        let kind = if inside(&at) { Ok(Kind::Folder) } else { Err(ReadError::LinkOutside) };
+        (at, route, kind)
     }
 
     /// What is at a canonical path; looked at once a load.
@@ -123,15 +132,25 @@ impl Walk {
 
     fn record(&mut self, path: &Path, node: &Node, route: Route) {
         let seen = match (&node.kind, node.signature) {
+            (Kind::Failed(_), _) => Seen::Failed,
             (Kind::Link(_), Some(signature)) => Seen::Link(signature),
             (Kind::Folder, Some(signature)) => Seen::Folder(signature.inode),
             (_, Some(signature)) => Seen::File(signature),
-            (Kind::Failed(_), None) => Seen::Hidden,
             (_, None) => Seen::Absent,
         };
-        if !self.probes.get(path).is_some_and(Probe::is_listing) {
+        // What more is known of it stays.
+        if !self.probes.get(path).is_some_and(|probe| probe.is_listing() || probe.seen == Seen::Failed) {
             self.probe(path, seen, route);
         }
+    }
+
+    /// Records that reading it has failed, unless there is nothing to read any more: then it was torn.
+    pub(crate) fn read_failed(&mut self, found: &Found, error: &io::Error) -> ReadError {
+        let error = read_error(error);
+        if is_failure(error) {
+            self.probe(&found.path, Seen::Failed, found.route);
+        }
+        error
     }
 
     pub(crate) fn probe(&mut self, path: &Path, seen: Seen, route: Route) {
@@ -140,14 +159,14 @@ impl Walk {
 }
 
 fn look(path: &Path) -> Node {
-    let meta = match fs::symlink_metadata(path) {
+    let meta = match disk::stat(path) {
         Ok(meta) => meta,
         Err(error) if is_absence(&error) => return Node { kind: Kind::Absent, signature: None },
         Err(error) => return Node { kind: Kind::Failed(read_error(&error)), signature: None },
     };
     let kind = meta.file_type();
     let kind = if kind.is_symlink() {
-        fs::read_link(path).map_or_else(|error| Kind::Failed(read_error(&error)), Kind::Link)
+        disk::read_link(path).map_or_else(|error| Kind::Failed(read_error(&error)), Kind::Link)
     } else if kind.is_dir() {
         Kind::Folder
     } else if kind.is_file() {
@@ -160,6 +179,20 @@ fn look(path: &Path) -> Node {
         Kind::Other("a device")
     };
     Node { kind, signature: Some(Signature::of(&meta)) }
+}
+
+/// Whether something is there and reading it failed: it may be as it was, and it is tried again.
+pub(crate) fn is_failure(error: ReadError) -> bool {
+    matches!(error, ReadError::Denied | ReadError::Failed(_))
+}
+
+/// Goes one name on, by the names alone.
+fn step(at: &mut PathBuf, name: &OsStr) {
+    if name == ".." {
+        at.pop();
+    } else {
+        at.push(name);
+    }
 }
 
 /// A path's names, the first one last; an absolute path's first is `/`.

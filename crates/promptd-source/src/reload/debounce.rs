@@ -2,7 +2,8 @@
 //!
 //! A sign of a change makes a target *pending*. It is loaded once its events have paused, no file of it is open for
 //! writing, and its files have rested. What was read counts only if nothing changed meanwhile, the files had rested,
-//! and no file looks as if it were in the middle of a save; otherwise it is loaded again.
+//! and no file looks as if it were in the middle of a save; otherwise it is loaded again. What could not be read is tried
+//! again, ever more slowly, until it can be.
 
 use std::{
     collections::BTreeMap,
@@ -31,10 +32,17 @@ const LONGEST_SAVE: Duration = Duration::from_secs(1);
 /// How much longer each further try waits, while files change as they are read.
 const RETRY_STEP: Duration = Duration::from_millis(5);
 const LONGEST_RETRY: Duration = Duration::from_millis(500);
+/// How soon what could not be read is tried again; each further try waits twice as long.
+const FIRST_REREAD: Duration = Duration::from_millis(100);
+const LONGEST_REREAD: Duration = Duration::from_secs(5);
 
 /// Where a target is between a change and its load.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Debounce(Option<Pending>);
+pub(crate) struct Debounce {
+    pending: Option<Pending>,
+    /// Something could not be read.
+    reread: Option<Reread>,
+}
 
 /// What happened to a target.
 #[derive(Debug)]
@@ -53,10 +61,12 @@ pub(crate) enum Event<'a> {
     Due { quiet_for: Option<Duration> },
     /// It was loaded. `current`: nothing changed while it was read.
     Read { current: bool, quiet_for: Option<Duration>, losses: Losses<'a> },
-    /// What was read is watched now. `current`: nothing changed until then.
-    Watched { current: bool },
+    /// Nothing fails any more.
+    Healed,
+    /// What was read is watched now. `current`: nothing changed until then; `failed`: something could not be read.
+    Watched { current: bool, failed: bool },
     /// It was loaded and watched at the start: nothing is served yet, so nothing is waited for.
-    Started { current: bool, quiet_for: Option<Duration> },
+    Started { current: bool, failed: bool, quiet_for: Option<Duration> },
 }
 
 /// What was there and is no longer.
@@ -74,6 +84,8 @@ pub(crate) enum Decision {
     Wait,
     /// Load it.
     Load,
+    /// Look whether what could not be read can be read now.
+    Look,
     /// Watch what was read.
     Watch,
     /// Throw away what was read; it is loaded again when due.
@@ -83,15 +95,22 @@ pub(crate) enum Decision {
 }
 
 impl Debounce {
-    /// When to come back with [`Event::Due`]; absent: nothing is pending.
+    /// Whether it is to be loaded.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// When to come back with [`Event::Due`]; absent: nothing is to be done.
     pub(crate) fn due(&self) -> Option<Instant> {
-        self.0.as_ref().map(|pending| pending.due)
+        let pending = self.pending.as_ref().map(|pending| pending.due);
+        pending.or(self.reread.as_ref().map(|reread| reread.due))
     }
 
     /// Takes in an event.
     pub(crate) fn apply(&mut self, event: &Event<'_>, now: Instant) -> Decision {
         match *event {
-            Event::Added => self.0 = Some(Pending { reported: true, ..Pending::new(now) }),
+            Event::Added => self.pending = Some(Pending { reported: true, ..Pending::new(now) }),
+            Event::Healed => self.reread = None,
             Event::Marked => self.mark(now).reported = true,
             Event::Found => _ = self.mark(now),
             Event::Input(path, change) => {
@@ -99,8 +118,9 @@ impl Debounce {
                 pending.reported = true;
                 pending.file_event(path, change, now);
             }
-            Event::Started { current, quiet_for } => {
-                self.0 = None;
+            Event::Started { current, failed, quiet_for } => {
+                self.pending = None;
+                self.read(failed, now);
                 if !current || !is_rested(quiet_for, REST) {
                     self.mark(now);
                 }
@@ -108,21 +128,22 @@ impl Debounce {
             }
             _ => {}
         }
-        let Some(pending) = &mut self.0 else { return Decision::Wait };
+        let Some(pending) = &mut self.pending else { return self.reread(event, now) };
         match event {
             // Perhaps the close that is waited for.
             Event::Other(path, Change::Closed) => pending.file_event(path, Change::Closed, now),
             Event::Due { quiet_for } if pending.is_settled(*quiet_for, now) => return Decision::Load,
-            Event::Read { current: false, .. } | Event::Watched { current: false } => {
+            Event::Read { current: false, .. } | Event::Watched { current: false, .. } => {
                 pending.retry(now);
                 return Decision::Retry;
             }
             Event::Read { quiet_for, losses, .. } if pending.believes(*quiet_for, losses, now) => {
                 return Decision::Watch;
             }
-            Event::Watched { .. } => {
+            Event::Watched { failed, .. } => {
                 let Pending { since, reported, .. } = *pending;
-                self.0 = None;
+                self.pending = None;
+                self.read(*failed, now);
                 return Decision::Publish { since, reported };
             }
             _ => {}
@@ -132,9 +153,35 @@ impl Debounce {
 
     /// Makes it pending; each sign of a change delays the load.
     fn mark(&mut self, now: Instant) -> &mut Pending {
-        let pending = self.0.get_or_insert_with(|| Pending::new(now));
+        let pending = self.pending.get_or_insert_with(|| Pending::new(now));
         pending.delay(now);
         pending
+    }
+
+    fn reread(&mut self, event: &Event<'_>, now: Instant) -> Decision {
+        let (Some(reread), Event::Due { .. }) = (&mut self.reread, event) else { return Decision::Wait };
+        *reread = reread.next(now);
+        Decision::Look
+    }
+
+    /// A load has counted, in which something failed or not.
+    fn read(&mut self, failed: bool, now: Instant) {
+        let first = Reread { due: now + FIRST_REREAD, delay: FIRST_REREAD };
+        self.reread = failed.then(|| self.reread.as_ref().map_or(first, |reread| reread.next(now)));
+    }
+}
+
+/// When what could not be read is tried again.
+#[derive(Debug, Clone)]
+struct Reread {
+    due: Instant,
+    delay: Duration,
+}
+
+impl Reread {
+    fn next(&self, now: Instant) -> Self {
+        let delay = (self.delay * 2).min(LONGEST_REREAD);
+        Self { due: now + delay, delay }
     }
 }
 
@@ -240,6 +287,7 @@ mod tests {
         Wait(u64),
         Load,
         Watch,
+        Look(u64),
         Retry(u64),
         Publish(u64),
         /// The same for a change that only the sweep found.
@@ -248,7 +296,7 @@ mod tests {
         Idle,
     }
 
-    use Then::{Hit, Idle, Load, Publish, Retry, Wait, Watch};
+    use Then::{Hit, Idle, Load, Look, Publish, Retry, Wait, Watch};
 
     const FILE: &str = "/ws/AGENTS.md";
 
@@ -282,7 +330,8 @@ mod tests {
     }
 
     const MOVED: Event<'static> = Event::Read { current: false, quiet_for: None, losses: Losses::Files(Vec::new()) };
-    const WATCHED: Event<'static> = Event::Watched { current: true };
+    const WATCHED: Event<'static> = Event::Watched { current: true, failed: false };
+    const FAILED: Event<'static> = Event::Watched { current: true, failed: true };
 
     /// Each step: its time, what happens, and what follows.
     fn check(name: &str, steps: Vec<(u64, Event<'static>, Then)>) {
@@ -297,6 +346,7 @@ mod tests {
                 (Decision::Wait | Decision::Publish { .. }, Some(due)) => Wait(due),
                 (Decision::Retry, Some(due)) => Retry(due),
                 (Decision::Load, Some(_)) => Load,
+                (Decision::Look, Some(due)) => Look(due),
                 (Decision::Watch, Some(_)) => Watch,
                 (Decision::Publish { since, reported: true }, None) => Publish(ms(since)),
                 (Decision::Publish { since, reported: false }, None) => Hit(ms(since)),
@@ -408,7 +458,7 @@ mod tests {
         }
         steps.push((50, due(60), Load));
         steps.push((50, whole(), Watch));
-        steps.push((50, Event::Watched { current: false }, Retry(70)));
+        steps.push((50, Event::Watched { current: false, failed: false }, Retry(70)));
         check("moved", steps);
         let mut steps = vec![(0, Event::Marked, Wait(20))];
         for n in 1..=100_u64 {
@@ -434,7 +484,7 @@ mod tests {
                 (0, Event::Marked, Wait(20)),
                 (20, lost(Loss::Missing), Wait(1_020)),
                 (600, whole(), Watch),
-                (600, Event::Watched { current: false }, Retry(605)),
+                (600, Event::Watched { current: false, failed: false }, Retry(605)),
                 (700, lost(Loss::Missing), Wait(1_700)),
             ],
         );
@@ -458,10 +508,48 @@ mod tests {
 
     #[test]
     fn the_start_waits_for_nothing_and_looks_again_at_what_was_new() {
-        let started = |current, quiet| Event::Started { current, quiet_for: quiet };
+        let started = |current, quiet| Event::Started { current, failed: false, quiet_for: quiet };
         check("old files", vec![(0, Event::Added, Wait(0)), (5, started(true, Some(at(50))), Publish(5))]);
         check("no files", vec![(0, Event::Added, Wait(0)), (5, started(true, None), Publish(5))]);
         check("new files", vec![(0, Event::Added, Wait(0)), (5, started(true, Some(at(49))), Wait(25))]);
         check("moved", vec![(0, Event::Added, Wait(0)), (5, started(false, None), Wait(25))]);
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_tried_again_ever_more_slowly_until_it_can_be() {
+        let load = |time, last: Event<'static>, then| {
+            vec![
+                (time, Event::Marked, Wait(time + 20)),
+                (time, due(60), Load),
+                (time, whole(), Watch),
+                (time, last, then),
+            ]
+        };
+        let mut steps = load(0, FAILED, Wait(100));
+        let mut delay = 100;
+        let mut time = 100;
+        for _ in 0..9 {
+            delay = (delay * 2).min(5_000);
+            steps.push((time, due(60), Look(time + delay)));
+            time += delay;
+        }
+        assert_eq!(delay, 5_000);
+        // Another load that fails goes on as slowly; one that does not ends it, and the next failure begins again.
+        steps.extend(load(time, FAILED, Wait(time + 5_000)));
+        steps.extend(load(time, WATCHED, Publish(time)));
+        steps.extend(load(time, FAILED, Wait(time + 100)));
+        check("failing", steps);
+        check(
+            "healed",
+            [load(0, FAILED, Wait(100)), vec![(100, due(60), Look(300)), (101, Event::Healed, Idle)]]
+                .into_iter()
+                .flatten()
+                .collect(),
+        );
+        let start = Event::Started { current: true, failed: true, quiet_for: None };
+        check(
+            "failing at the start",
+            vec![(0, Event::Added, Wait(0)), (0, start, Wait(100)), (100, due(0), Look(300))],
+        );
     }
 }

@@ -29,7 +29,7 @@ use self::{
     debounce::{Decision, Losses},
     publish::{Publication, Publisher},
     sweep::{SLICE, Sweep},
-    target::{Content, TargetId},
+    target::{Content, Target, TargetId},
     targets::Targets,
     watches::Watches,
 };
@@ -102,7 +102,8 @@ impl Reload {
             for (target, (read_set, content)) in self.load(&targets) {
                 let quiet_for = read_set.quiet_for();
                 let current = self.targets.watch(target, read_set);
-                self.apply(target, &debounce::Event::Started { current, quiet_for });
+                let failed = self.has_failures(target);
+                self.apply(target, &debounce::Event::Started { current, failed, quiet_for });
                 publications.push(Publication { target, content, since: None });
             }
             self.publisher.publish(&mut self.targets, publications);
@@ -164,8 +165,10 @@ impl Reload {
         let mut ready = Vec::new();
         for target in self.targets.due(clock::now()) {
             let quiet_for = self.targets.get(target).and_then(|target| target.read_set.quiet_for_now());
-            if self.apply(target, &debounce::Event::Due { quiet_for }) == Decision::Load {
-                ready.push(target);
+            match self.apply(target, &debounce::Event::Due { quiet_for }) {
+                Decision::Load => ready.push(target),
+                Decision::Look => self.look_again(target),
+                _ => {}
             }
         }
         let mut publications = Vec::new();
@@ -178,7 +181,7 @@ impl Reload {
                     publications.push(Publication { target, content, since: Some(since) });
                 }
                 Decision::Retry => _ = self.publisher.status.retries.inc(),
-                Decision::Wait | Decision::Load | Decision::Watch => {}
+                _ => {}
             }
         }
         self.publisher.publish(&mut self.targets, publications);
@@ -199,7 +202,8 @@ impl Reload {
             return decision;
         }
         let current = self.targets.watch(id, read_set);
-        self.apply(id, &debounce::Event::Watched { current })
+        let failed = self.has_failures(id);
+        self.apply(id, &debounce::Event::Watched { current, failed })
     }
 
     fn load(&self, targets: &[TargetId]) -> Vec<(TargetId, (ReadSet, Content))> {
@@ -228,7 +232,7 @@ impl Reload {
         let began = clock::now();
         if self.polls() && self.sweep.poll_is_due(began) {
             for target in self.targets.find(|target| target.polled) {
-                self.look(target);
+                self.look(target, &debounce::Event::Found);
             }
             self.sweep.polled(began, clock::now(), self.publisher.options.poll_interval);
         }
@@ -247,18 +251,31 @@ impl Reload {
                 return;
             };
             self.sweep.cursor = target.next();
-            self.look(target);
+            self.look(target, &debounce::Event::Found);
             self.targets.watch_again(target);
             now = clock::now();
         }
         self.sweep.slice_ended(began, now);
     }
 
-    /// Looks whether a target has changed.
-    fn look(&mut self, id: TargetId) {
+    /// Looks whether what could not be read or watched can be now.
+    fn look_again(&mut self, id: TargetId) {
+        self.look(id, &debounce::Event::Marked);
+        self.targets.watch_again(id);
+        if !self.has_failures(id) {
+            self.apply(id, &debounce::Event::Healed);
+        }
+    }
+
+    fn has_failures(&self, id: TargetId) -> bool {
+        self.targets.get(id).is_some_and(Target::has_failures)
+    }
+
+    /// Looks whether a target has changed; then the event follows.
+    fn look(&mut self, id: TargetId, changed: &debounce::Event<'_>) {
         let Some(target) = self.targets.get_mut(id) else { return };
-        if target.debounce.due().is_none() && !target.read_set.is_current() {
-            target.apply(&debounce::Event::Found, clock::now());
+        if !target.debounce.is_pending() && !target.read_set.is_current() {
+            target.apply(changed, clock::now());
         }
     }
 }

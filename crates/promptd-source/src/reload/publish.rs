@@ -7,7 +7,7 @@ use promptd_core::{
     finding::Finding,
     id::Id,
     profile::ProfileSet,
-    workspace::{Entry, EntryKind, ReadError},
+    workspace::{Entry, EntryKind, ReadError, Snapshot},
 };
 
 use super::{
@@ -20,6 +20,7 @@ use crate::{
     load::{
         files::Contents,
         profiles,
+        walk::is_failure,
         workspace::{Loading, folder_unreadable},
     },
     options::Options,
@@ -83,31 +84,19 @@ impl Publisher {
         loading: Loading,
         now: Instant,
     ) -> Option<(Id, State)> {
-        let Kind::Workspace { id, listed, path } = &targets.get(target)?.kind else { return None };
+        let Kind::Workspace { id, listed, .. } = &targets.get(target)?.kind else { return None };
         let (id, listed) = (id.clone(), *listed);
         let current = self.store.get(id.as_str());
-        let state = match (loading, current.as_deref()) {
-            (Loading::Loaded(snapshot), _) => {
-                State::Ready(Arc::new(Loaded { snapshot: (*snapshot).into(), at: clock::timestamp() }))
-            }
-            (Loading::Invalid(findings), Some(State::Ready(_))) => {
-                self.keep_last_good(targets, target, &id, &findings);
-                return None;
-            }
-            (Loading::Invalid(findings), _) => State::Invalid(findings.into()),
-            (Loading::Unopened(error), _) if !is_absence(error) && current.is_some() => {
-                self.keep_last_good(targets, target, &id, &[folder_unreadable(error)]);
-                return None;
-            }
-            (Loading::Unopened(error), _) if is_absence(error) && (current.is_some() || listed) => {
+        let ready =
+            |snapshot: Snapshot| State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at: clock::timestamp() }));
+        let state = match loading {
+            Loading::Loaded(snapshot) => ready(*snapshot),
+            Loading::Unopened(error) if !is_failure(error) && (current.is_some() || listed) => {
                 self.remove(targets, target, &id, listed, now);
                 return None;
             }
-            (Loading::Unopened(error), _) => {
-                tracing::error!(target: LOG_TARGET, workspace = %id, path = %path.display(), "the workspace's folder {error}");
-                targets.set_failing(target, true);
-                return Some((id, State::Invalid([folder_unreadable(error)].into())));
-            }
+            Loading::Unopened(error) => without_load(current.as_deref(), vec![folder_unreadable(error)], ready),
+            Loading::Invalid(errors) => without_load(current.as_deref(), errors, ready),
         };
         targets.set_problems(target, Vec::new());
         let has_error = matches!(state, State::Invalid(_)) || state.findings().iter().any(Finding::is_error);
@@ -120,14 +109,6 @@ impl Publisher {
         }
         log_change(&id, current.as_deref(), &state);
         Some((id, state))
-    }
-
-    /// For what a load cannot say in a snapshot of its own.
-    fn keep_last_good(&self, targets: &mut Targets, target: TargetId, id: &Id, findings: &[Finding]) {
-        self.status.failures.inc();
-        targets.set_failing(target, true);
-        let problem = |f: &Finding| format!("workspace `{id}`: {}; its last good revision stays in use", f.message);
-        targets.set_problems(target, findings.iter().map(problem).collect());
     }
 
     fn remove(&self, targets: &mut Targets, target: TargetId, id: &Id, listed: bool, now: Instant) {
@@ -166,9 +147,12 @@ impl Publisher {
     }
 }
 
-/// Whether a folder is not there, rather than unreadable.
-fn is_absence(error: ReadError) -> bool {
-    !matches!(error, ReadError::Denied | ReadError::Failed(_))
+/// The state where there is no new snapshot: the last good one, with the errors.
+fn without_load(current: Option<&State>, errors: Vec<Finding>, ready: impl Fn(Snapshot) -> State) -> State {
+    let Some(State::Ready(last_good)) = current else { return State::Invalid(errors.into()) };
+    let kept =
+        |error: Finding| Finding { message: format!("{}; the last good version stays in use", error.message), ..error };
+    ready(last_good.snapshot.with_errors(errors.into_iter().map(kept)))
 }
 
 /// Follows the workspaces that a root lists. A root that does not exist lists nothing; one that cannot be read keeps

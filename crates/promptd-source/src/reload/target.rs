@@ -111,6 +111,12 @@ impl Target {
         }
     }
 
+    /// Whether something of it could not be read, or watched for another reason than a limit.
+    pub(crate) fn has_failures(&self) -> bool {
+        let unwatched = matches!(self.watch_error, Some(WatchError::Denied | WatchError::Other));
+        unwatched || self.read_set.has_failures()
+    }
+
     /// Whether it is on a file system that sends no events.
     pub(crate) fn sends_no_events(&self) -> bool {
         let path = match &self.kind {

@@ -16,7 +16,7 @@ use super::{
     watches::Watches,
 };
 use crate::{
-    LOG_TARGET,
+    LOG_TARGET, disk,
     events::{Change, WatchError},
     load::read_set::ReadSet,
     options::WatchMode,
@@ -112,8 +112,8 @@ impl Targets {
         }
         let renamed = matches!(change, Change::Created | Change::Removed);
         // An empty file that was created is about to be written; a link is complete at once.
-        let is_begun = change == Change::Created
-            && std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == 0);
+        let is_begun =
+            change == Change::Created && disk::stat(path).is_ok_and(|meta| meta.is_file() && meta.len() == 0);
         let change = if is_begun { Change::Written } else { change };
         for id in self.watches.concerned(path) {
             if let Some(target) = self.map.get_mut(&id) {

@@ -2,15 +2,18 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use super::target::TargetId;
 use crate::{
+    disk,
     events::{WatchError, Watcher},
-    load::{probe::Inode, read_set::ReadSet},
+    load::{
+        probe::{Inode, is_absence},
+        read_set::ReadSet,
+    },
     status::Status,
 };
 
@@ -79,8 +82,15 @@ impl Watches {
 
     /// Makes sure that the folder that is there now is the one watched.
     fn ensure(&mut self, folder: &Path) -> Result<(), WatchError> {
-        let (Some(watch), Ok(meta)) = (self.folders.get_mut(folder), fs::symlink_metadata(folder)) else {
-            return Ok(()); // Gone: the read set is no longer current, and that is found.
+        let Some(watch) = self.folders.get_mut(folder) else { return Ok(()) };
+        let meta = match disk::stat(folder) {
+            Ok(meta) => meta,
+            // Gone: the read set is no longer current, and that is found.
+            Err(error) if is_absence(&error) => return Ok(()),
+            Err(_) => {
+                self.status.watch_failed(WatchError::Other);
+                return Err(WatchError::Other);
+            }
         };
         let there = Some(Inode::of(&meta));
         let watcher = match &mut self.watcher {

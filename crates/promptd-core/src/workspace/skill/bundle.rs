@@ -16,10 +16,16 @@ pub const MAX_BUNDLE_DEPTH: usize = 4;
 pub const MAX_BUNDLE_ENTRIES: usize = 500;
 
 /// Lists and hashes the files below `folder`, but for SKILL.md; hidden ones and `node_modules` are not bundled. `shown`
-/// is what findings call the folder.
-pub(super) fn list(tree: &dyn Tree, folder: &str, shown: &str, limit: usize) -> (Vec<BundledFile>, Vec<Finding>) {
+/// is what findings call the folder; `known` are the files that it had: those that cannot be read now stay.
+pub(super) fn list(
+    tree: &dyn Tree,
+    folder: &str,
+    shown: &str,
+    limit: usize,
+    known: &[BundledFile],
+) -> (Vec<BundledFile>, Vec<Finding>) {
     let mut bundle =
-        Bundle { tree, folder, shown, limit, entries: 0, cut: false, files: Vec::new(), findings: Vec::new() };
+        Bundle { tree, folder, shown, limit, known, entries: 0, cut: false, files: Vec::new(), findings: Vec::new() };
     bundle.look_into("", 0);
     if bundle.cut {
         let message = format!(
@@ -36,6 +42,7 @@ struct Bundle<'a> {
     folder: &'a str,
     shown: &'a str,
     limit: usize,
+    known: &'a [BundledFile],
     entries: usize,
     cut: bool,
     files: Vec<BundledFile>,
@@ -77,6 +84,13 @@ impl Bundle<'_> {
 
     /// A warning: the skill works without the file.
     fn warn(&mut self, below: &str, error: ReadError, read_as: ReadAs) {
+        if error.keeps_last_good() {
+            let is_below = |path: &str| {
+                path.strip_prefix(below)
+                    .is_some_and(|rest| below.is_empty() || rest.is_empty() || rest.starts_with('/'))
+            };
+            self.files.extend(self.known.iter().filter(|file| is_below(&file.path)).cloned());
+        }
         let finding = error.into_finding(&join(self.shown, below), read_as);
         self.findings.push(Finding { severity: Severity::Warning, ..finding });
     }

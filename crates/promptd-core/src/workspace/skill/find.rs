@@ -35,6 +35,8 @@ pub(in crate::workspace) struct Root<'a> {
 pub(in crate::workspace) struct Search {
     /// The skills' folders, relative to the root, by bytes.
     pub(in crate::workspace) folders: Vec<String>,
+    /// Folders that could not be listed and may be as they were, relative to the root.
+    pub(in crate::workspace) unlisted: Vec<String>,
     /// Each with the name of the folder that it is about.
     pub(in crate::workspace) findings: Vec<(String, Finding)>,
 }
@@ -59,9 +61,12 @@ pub(in crate::workspace) fn find(root: &Root<'_>) -> Result<Search, ReadError> {
         }
         let entries = match root.tree.list(&root.in_tree(&folder)) {
             Ok(entries) => entries,
-            Err(error) if folder.is_empty() => return Err(error),
+            Err(error) if folder.is_empty() && !error.keeps_last_good() => return Err(error),
             Err(error) => {
                 search.report(&folder, error.into_finding(&root.shown_path(&folder), ReadAs::Folder));
+                if error.keeps_last_good() {
+                    search.unlisted.push(folder);
+                }
                 continue;
             }
         };

@@ -82,12 +82,26 @@ impl Loader<'_, '_> {
             Err(error) => return self.collector.report(error.into_finding(root.shown, ReadAs::Folder), everyone),
         };
         for (folder_name, finding) in search.findings {
-            let audience = self.audience(&folder_name);
+            let audience = if folder_name.is_empty() { everyone } else { self.audience(&folder_name) };
             self.collector.report(finding, audience);
         }
-        for folder in search.folders {
+        let mut folders = search.folders;
+        folders.extend(self.known_below(root, &search.unlisted));
+        folders.sort_unstable();
+        folders.dedup();
+        for folder in folders {
             self.take_skill(root, &folder);
         }
+    }
+
+    /// The skills that the last good version has below folders that cannot be listed now.
+    fn known_below(&self, root: &Root<'_>, unlisted: &[String]) -> Vec<String> {
+        let is_below = |path: &str, folder: &str| {
+            folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let known = self.input.previous.into_iter().flat_map(|previous| &previous.skills);
+        let known = known.filter_map(|skill| skill.folder.strip_prefix(root.shown)?.strip_prefix('/'));
+        known.filter(|path| unlisted.iter().any(|folder| is_below(path, folder))).map(str::to_owned).collect()
     }
 
     /// Callers read of a folder whose skill would be shown.
@@ -143,9 +157,13 @@ impl Loader<'_, '_> {
     }
 
     fn last_good(&self, folder: &Folder<'_>) -> Option<(Arc<[u8]>, Draft)> {
-        let skill = self.input.previous?.skills.iter().find(|skill| *skill.folder == *folder.shown)?;
+        let skill = self.previous(&folder.shown)?;
         let draft = self.draft(&skill.bytes, false, folder).ok()?;
         Some((Arc::clone(&skill.bytes), draft))
+    }
+
+    fn previous(&self, folder: &str) -> Option<&Skill> {
+        self.input.previous?.skills.iter().find(|skill| *skill.folder == *folder)
     }
 
     fn report_stale(&mut self, faults: Vec<Finding>, audience: Audience) {
@@ -168,7 +186,8 @@ impl Loader<'_, '_> {
         let Draft { name, description, body, hidden_by, mut findings } = draft;
         let Folder { root, shown, name: folder_name, .. } = folder;
         let limit = self.input.settings.max_file_bytes;
-        let (files, bundle_findings) = bundle::list(root.tree, &root.in_tree(folder.path), &shown, limit);
+        let known = self.previous(&shown).map_or(&[][..], |skill| &skill.files);
+        let (files, bundle_findings) = bundle::list(root.tree, &root.in_tree(folder.path), &shown, limit, known);
         findings.extend(bundle_findings);
         for file in &files {
             self.collector.inputs.insert(join(&shown, &file.path).into(), Arc::clone(&file.sha256));

@@ -336,3 +336,30 @@ fn hidden_text_in_a_description_is_reported_stripped_or_refused() {
     let refused = with(RiskPolicy::Refuse);
     assert!(refused.skills.is_empty() && refused.active.iter().any(crate::finding::Finding::is_error));
 }
+
+#[test]
+fn what_cannot_be_listed_keeps_its_last_good_version_and_says_so() {
+    let good = workspace(&["a", "group/b", "group/c"]).file("skills/group/b/notes/x.txt", "x");
+    let first = load_tree(&good).unwrap();
+    let files: Vec<String> = first.inputs.keys().map(ToString::to_string).collect();
+    for error in [ReadError::Denied, ReadError::Failed(std::io::ErrorKind::Other)] {
+        for place in ["skills", "skills/a", "skills/group", "skills/group/b", "skills/group/b/notes"] {
+            let below = files.iter().filter(|file| file.starts_with(&format!("{place}/")));
+            let below = below.fold(good.clone(), |tree, file| tree.failing(file, error));
+            for failing in [good.clone().failing(place, error), below.failing(place, error)] {
+                let second = reload(&failing, &first).unwrap();
+                assert_eq!(names(&second), ["a", "b", "c"], "{place}");
+                let files = |of: &Snapshot| of.skills.iter().map(|skill| skill.files.clone()).collect::<Vec<_>>();
+                assert_eq!(files(&second), files(&first), "{place}");
+                let reported = |codes: Vec<&str>| codes.contains(&"FILE_UNREADABLE");
+                let skill_findings: Vec<_> = second.skills.iter().flat_map(|s| s.findings.clone()).collect();
+                assert!(reported(codes(&second.active)) || reported(codes(&skill_findings)), "{place}");
+                // Still so after another load, and as at a fresh start once it can be listed.
+                assert_eq!(names(&reload(&failing, &second).unwrap()), ["a", "b", "c"], "{place}");
+                assert_eq!(reload(&good, &second).unwrap().revision, first.revision, "{place}");
+            }
+        }
+    }
+    let gone = reload(&good.failing("skills/a", ReadError::LinkDangling), &first).unwrap();
+    assert_eq!(names(&gone), ["b", "c"], "a link that leads nowhere is not a passing fault");
+}

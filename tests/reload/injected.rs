@@ -1,0 +1,271 @@
+//! Calls of the file system that fail once, a few times, or until they are healed: whatever failed, the state reached is
+//! that of a fresh start, without a sweep and without a signal.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use promptd_core::{
+    finding::{Finding, Severity},
+    settings::Settings,
+    workspace::ReadError,
+};
+use promptd_source::{
+    Contents, FileSet, Options,
+    faults::{Call, Faults},
+    store::State,
+};
+use tokio::sync::watch::Receiver;
+
+use crate::{
+    service::{NEVER, Service, options},
+    site::skill_text,
+};
+
+/// Every kind of place that the source reads: workspaces of each shape, links to allowed places, shared skills, profiles
+/// and another file.
+struct Scene {
+    _folder: tempfile::TempDir,
+    /// Canonical.
+    path: PathBuf,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = fs::canonicalize(folder.path()).unwrap();
+        let scene = Self { _folder: folder, path };
+        let write = |path: &str, text: &str| scene.write(path, text);
+        write("root/plain/workspace.yaml", "profile: mine\ncontext: {files: [{path: docs/EXTRA.md}]}\n");
+        write("root/plain/AGENTS.md", "Rules.\n");
+        write("root/plain/docs/EXTRA.md", "More.\n");
+        write("root/plain/notes/2026-01-02.md", "A note.\n");
+        write("root/plain/skills/group/beta/SKILL.md", &skill_text("beta", 1));
+        write("root/plain/skills/group/beta/notes/extra.txt", "Bundled.\n");
+        write("allowed/SOUL.md", "Calm.\n");
+        write("allowed/gamma/SKILL.md", &skill_text("gamma", 1));
+        symlink("../../allowed/SOUL.md", scene.path.join("root/plain/SOUL.md")).unwrap();
+        symlink("../../../allowed/gamma", scene.path.join("root/plain/skills/gamma")).unwrap();
+        write("root/mounted/..1/AGENTS.md", "Mounted.\n");
+        symlink("..1", scene.path.join("root/mounted/..data")).unwrap();
+        symlink("..data/AGENTS.md", scene.path.join("root/mounted/AGENTS.md")).unwrap();
+        write("elsewhere/AGENTS.md", "Elsewhere.\n");
+        symlink("../elsewhere", scene.path.join("root/linked")).unwrap();
+        write("shared/delta/SKILL.md", &skill_text("delta", 1));
+        scene.edit(Version::One);
+        scene
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn options(&self) -> Options {
+        let settings = Settings { expose_paths: false, ..Settings::default() };
+        Options {
+            settings,
+            shared_skills: vec![self.path.join("shared")],
+            allowed_link_targets: vec![self.path.join("allowed")],
+            profiles: Some(self.path.join("profiles")),
+            load_threads: 1,
+            ..options(&self.path.join("root"))
+        }
+    }
+
+    fn tokens(&self) -> FileSet {
+        FileSet::Paths(vec![self.path.join("tokens")])
+    }
+
+    /// An edit of every workspace and file, so that all of it is read again.
+    fn edit(&self, version: Version) {
+        let text = format!("{version:?}.\n");
+        for file in ["root/plain/AGENTS.md", "root/mounted/..1/AGENTS.md", "elsewhere/AGENTS.md", "tokens"] {
+            self.write(file, &text);
+        }
+        self.write("profiles/mine.yaml", &format!("extends: five-layer\ndescription: {text}"));
+    }
+}
+
+/// Edits change between two versions of everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Version {
+    One,
+    Two,
+}
+
+/// What a service serves and reports.
+#[derive(Debug, PartialEq)]
+struct Served {
+    revisions: BTreeMap<String, Result<String, Vec<Finding>>>,
+    profiles: String,
+    tokens: Vec<Result<Vec<u8>, ReadError>>,
+    problems: Vec<String>,
+    failing: i64,
+}
+
+fn served(service: &Service, tokens: &Receiver<Arc<Contents>>) -> Served {
+    let revision = |state: &State| match state {
+        State::Ready(loaded) => Ok(loaded.snapshot.revision.to_string()),
+        State::Invalid(findings) => Err(findings.to_vec()),
+        State::Gone => panic!("gone"),
+    };
+    let status = service.source.status();
+    Served {
+        revisions: service.store.list().iter().map(|(id, state)| (id.to_string(), revision(state))).collect(),
+        profiles: service.source.profiles().hash().to_owned(),
+        tokens: tokens.borrow().values().cloned().collect(),
+        problems: status.problems().to_vec(),
+        failing: status.failing.get(),
+    }
+}
+
+/// What a service that starts at this version serves; the same wherever the scene is.
+fn fresh(version: Version) -> Served {
+    let scene = Scene::new();
+    scene.edit(version);
+    let service = Service::start(scene.options());
+    let tokens = service.source.follow(scene.tokens());
+    served(&service, &tokens)
+}
+
+/// Whether every workspace has all of its parts, in the last good version at least.
+fn all_parts(service: &Service) -> bool {
+    let parts = |id: &str| match service.store.get(id).as_deref() {
+        Some(State::Ready(loaded)) => {
+            let skills = loaded.snapshot.skills.iter().filter(|skill| skill.is_shown()).map(|skill| &*skill.name);
+            loaded.snapshot.documents.keys().map(|path| &**path).chain(skills).map(str::to_owned).collect()
+        }
+        _ => BTreeSet::new(),
+    };
+    let are =
+        |parts: BTreeSet<String>, expected: &[&str]| parts.iter().map(String::as_str).eq(expected.iter().copied());
+    are(parts("plain"), &["AGENTS.md", "SOUL.md", "beta", "delta", "docs/EXTRA.md", "gamma", "notes/2026-01-02.md"])
+        && are(parts("mounted"), &["AGENTS.md", "delta"])
+        && are(parts("linked"), &["AGENTS.md", "delta"])
+}
+
+fn wait_until(what: &dyn Fn() -> String, holds: impl Fn() -> bool) {
+    assert!(wait_at_most(NEVER, holds), "{}", what());
+}
+
+/// The state is made of many parts, of which only some can be awaited: it is looked at until it is as wanted.
+fn wait_at_most(limit: Duration, holds: impl Fn() -> bool) -> bool {
+    let began = Instant::now();
+    while !holds() && began.elapsed() < limit {
+        thread::sleep(Duration::from_millis(2));
+    }
+    holds()
+}
+
+/// Every call that a start and an edit of everything make below the scene.
+fn calls(expected: &BTreeMap<Version, Served>) -> BTreeSet<(Call, PathBuf)> {
+    let scene = Scene::new();
+    let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let faults = {
+        let (seen, path) = (Arc::clone(&seen), scene.path.clone());
+        Faults::below(&scene.path, move |call, at| {
+            seen.lock().unwrap().insert((call, at.strip_prefix(&path).unwrap().to_owned()));
+            None
+        })
+    };
+    let service = Service::start(scene.options());
+    let tokens = service.source.follow(scene.tokens());
+    scene.edit(Version::Two);
+    wait_until(&|| format!("{:?}", served(&service, &tokens)), || served(&service, &tokens) == expected[&Version::Two]);
+    drop(faults);
+    std::mem::take(&mut seen.lock().unwrap())
+}
+
+/// How long a call fails.
+#[derive(Debug, Clone, Copy)]
+enum Fails {
+    Times(usize),
+    UntilHealed,
+}
+
+/// Too many open files.
+const EMFILE: i32 = 24;
+
+/// Lets a call at a path fail; gives how often it did.
+fn fail(scene: &Scene, call: Call, at: &Path, fails: Fails) -> (Faults, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let (counted, at) = (Arc::clone(&count), scene.path.join(at));
+    let faults = Faults::below(&scene.path, move |now, path| {
+        let concerned = now == call && path == at;
+        let times = if concerned { counted.fetch_add(1, Relaxed) } else { 0 };
+        let fails = matches!(fails, Fails::UntilHealed) || matches!(fails, Fails::Times(most) if times < most);
+        (concerned && fails).then(|| io::Error::from_raw_os_error(EMFILE))
+    });
+    (faults, count)
+}
+
+/// One call at one path fails, from an edit to that version on.
+fn check(
+    (scene, service, tokens): (&Scene, &Service, &Receiver<Arc<Contents>>),
+    (call, at, fails): (Call, &Path, Fails),
+    version: Version,
+    expected: &Served,
+) {
+    let (faults, count) = fail(scene, call, at, fails);
+    scene.edit(version);
+    service.source.rescan();
+    let what = || format!("{call:?} at {} {fails:?}: {:#?}\n{expected:#?}", at.display(), served(service, tokens));
+    let is_as_expected = || served(service, tokens) == *expected;
+    if let Fails::UntilHealed = fails {
+        wait_until(&what, || count.load(Relaxed) > 0);
+        // Either it does not matter to what is served, or it is reported; and nothing is lost meanwhile.
+        wait_until(&what, || is_as_expected() || is_reported(service, tokens));
+        assert!(all_parts(service), "lost: {}", what());
+    }
+    drop(faults);
+    wait_until(&what, is_as_expected);
+    assert!(all_parts(service) && !is_reported(service, tokens), "{}", what());
+}
+
+/// Whether an operator or a caller can see that something is wrong.
+fn is_reported(service: &Service, tokens: &Receiver<Arc<Contents>>) -> bool {
+    let has_finding = |state: &State| match state {
+        State::Ready(loaded) => loaded.snapshot.findings.iter().any(|finding| finding.severity != Severity::Info),
+        State::Invalid(_) | State::Gone => true,
+    };
+    !service.source.status().problems().is_empty()
+        || tokens.borrow().values().any(Result::is_err)
+        || service.store.list().iter().any(|(_, state)| has_finding(state))
+}
+
+#[test]
+fn after_any_failed_call_the_state_is_that_of_a_fresh_start() {
+    const AT_ONCE: usize = 8;
+    let expected = BTreeMap::from([Version::One, Version::Two].map(|version| (version, fresh(version))));
+    let calls = calls(&expected);
+    let kinds: BTreeSet<Call> = calls.iter().map(|(call, _)| *call).collect();
+    assert!(kinds.iter().eq(Call::ALL.iter()), "{kinds:?}");
+    let fails = [Fails::Times(1), Fails::Times(3), Fails::UntilHealed];
+    let cases = calls.iter().flat_map(|(call, at)| fails.map(|fails| (*call, at.as_path(), fails)));
+    let cases = Mutex::new(cases.collect::<Vec<_>>());
+    // Several services at a time: they mostly wait.
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                let scene = Scene::new();
+                let service = Service::start(scene.options());
+                let tokens = service.source.follow(scene.tokens());
+                for version in [Version::Two, Version::One].into_iter().cycle() {
+                    let Some(case) = cases.lock().unwrap().pop() else { return };
+                    check((&scene, &service, &tokens), case, version, &expected[&version]);
+                }
+            });
+        }
+    });
+}

@@ -1,23 +1,18 @@
 // gRPC-Web from a real browser: a page of another origin calls AssemblePrompt and reports what it got.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
+import { browser, site, visit } from "./browser.mjs";
 import { CASES, ROOT, serve } from "./server.mjs";
 
-const browser = process.env.PROMPTD_BROWSER;
 const PROTOBUF = createRequire(import.meta.url).resolve("protobufjs/dist/protobuf.min.js");
-const BROWSER_MS = 60_000;
 
 // Runs in the page. One length-prefixed message goes out; a message frame and a trailer frame come back.
 async function page() {
-  const say = (result) => fetch("/result", { method: "POST", body: JSON.stringify(result) });
+  const say = (result) => fetch("/report", { method: "POST", body: JSON.stringify(result) });
   try {
     const { address, proto, turn } = await (await fetch("/call")).json();
     const { root } = protobuf.parse(proto, { keepCase: true });
@@ -57,35 +52,11 @@ test("a browser calls by gRPC-Web", { skip: browser ? false : "NO BROWSER" }, as
       }),
     ],
   };
-  let report;
-  const reported = new Promise((resolve) => (report = resolve));
-  const site = createServer((request, response) => {
-    if (request.method === "POST") {
-      let body = "";
-      request.on("data", (data) => (body += data)).on("end", () => report(JSON.parse(body)));
-      return response.end();
-    }
-    const [type, content] = files[request.url]?.() ?? ["text/plain", ""];
-    response.writeHead(200, { "content-type": type }).end(content);
-  });
-  site.listen(0, "127.0.0.1");
-  await once(site, "listening");
-  const origin = `http://127.0.0.1:${site.address().port}`;
-  server = await serve({ grpc: { web_origins: [origin] } });
-
-  const profile = mkdtempSync(join(tmpdir(), "chromium-"));
-  const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
-  flags.push("--disable-background-networking", "--disable-component-update", "--disable-sync");
-  const chromium = spawn(browser, [...flags, `--user-data-dir=${profile}`, origin], { stdio: "ignore" });
-  const exited = once(chromium, "exit");
-  const late = setTimeout(() => report({ error: "the browser never reported" }), BROWSER_MS);
-  const result = await reported;
-  clearTimeout(late);
-  chromium.kill("SIGKILL");
-  await exited;
-  site.close();
+  const host = await site((path) => files[path]?.());
+  server = await serve({ grpc: { web_origins: [host.origin] } });
+  const result = await visit(host.origin, host.report);
+  host.stop();
   await server.stop();
-  rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
 
   assert.equal(result.error, undefined);
   assert.deepEqual(result.names, CASES.messages);

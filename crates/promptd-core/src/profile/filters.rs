@@ -41,6 +41,21 @@ fn zulu<'a>(time: &'a str, _: &str) -> Cow<'a, str> {
     time.strip_suffix("+00:00").map_or(Cow::Borrowed(time), |local| Cow::Owned(format!("{local}Z")))
 }
 
+/// Adds a filter to an environment under its name.
+type AddFilter = fn(&mut Environment<'static>, &'static str);
+
+/// Filters of values: name, and how it is added.
+const OF_VALUES: &[(&str, AddFilter)] = &[
+    ("json", |env, name| env.add_filter(name, json)),
+    ("quoted", |env, name| env.add_filter(name, |text: &str| text.replace('"', "&quot;"))),
+    ("sum_of", |env, name| env.add_filter(name, sum_of)),
+    ("newest", |env, name| env.add_filter(name, newest)),
+    ("epoch_ms", |env, name| {
+        env.add_filter(name, |time: &Value| epoch(time).map_or(0, Timestamp::as_millisecond));
+    }),
+    ("newest_first", |env, name| env.add_filter(name, newest_first)),
+];
+
 /// Adds the filters to an environment.
 pub(super) fn register(env: &mut Environment<'static>) {
     for &(name, takes_argument, filter) in PLAIN.iter().filter(|(name, ..)| *name != "trim") {
@@ -50,12 +65,15 @@ pub(super) fn register(env: &mut Environment<'static>) {
             env.add_filter(name, move |text: &str| filter(text, "").into_owned());
         }
     }
-    env.add_filter("json", json);
-    env.add_filter("quoted", |text: &str| text.replace('"', "&quot;"));
-    env.add_filter("sum_of", sum_of);
-    env.add_filter("newest", newest);
-    env.add_filter("epoch_ms", |time: &Value| epoch(time).map_or(0, Timestamp::as_millisecond));
-    env.add_filter("newest_first", newest_first);
+    for (name, add) in OF_VALUES {
+        add(env, name);
+    }
+}
+
+/// Every filter's name.
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    PLAIN.iter().map(|(name, ..)| *name).chain(OF_VALUES.iter().map(|(name, _)| *name))
 }
 
 /// Compact JSON, as `JSON.stringify` writes it: keys in their order, nothing escaped that need not be. With `keys`,

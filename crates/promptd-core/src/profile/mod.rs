@@ -13,6 +13,8 @@ mod file_pattern;
 mod filters;
 mod inputs;
 mod load;
+#[cfg(test)]
+mod manual_tests;
 mod names;
 mod raw;
 mod set;

@@ -183,6 +183,15 @@ mod tests {
     use crate::{finding::Finding, profile};
 
     #[test]
+    fn every_file_of_config_profiles_is_built_in() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/profiles");
+        let mut files: Vec<_> =
+            std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        files.sort();
+        assert_eq!(files, super::BUILT_IN.iter().map(|(file, _)| *file).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn every_one_of_them_is_without_a_finding() {
         let (profiles, findings) = profile::load(&[], None);
         assert_eq!(findings, Vec::<Finding>::new());

@@ -1,6 +1,6 @@
-//! docs/profiles.md describes everything that a profile may use: keys, kinds, names, filters.
+//! docs/profiles.md describes everything that a profile may use (keys, kinds, names, filters), and every built-in one.
 
-use super::{filters, load, names::ROOTS};
+use super::{ProfileSet, filters, load, names::ROOTS};
 
 const MANUAL: &str = include_str!("../../../../docs/profiles.md");
 
@@ -52,5 +52,14 @@ fn the_manual_has_every_name_and_filter_of_templates() {
     for name in filters::names() {
         let row = templates.lines().find(|line| line.starts_with(&format!("| `{name}")));
         assert!(row.is_some() || name == "trim", "{name}");
+    }
+}
+
+#[test]
+fn the_manual_has_every_built_in_profile() {
+    let (_, profiles) = MANUAL.split_once("\n## The built-in profiles\n").unwrap();
+    for profile in ProfileSet::built_in().iter() {
+        let name = profile.name.as_str();
+        assert!(profiles.contains(&format!("`{name}`")) || profiles.contains(&format!("\n### {name}\n")), "{name}");
     }
 }

@@ -119,7 +119,7 @@ fn reject(file: &'static str, fault: &str, metrics: &Metrics) {
 }
 
 fn on_a_line(findings: &[Finding]) -> String {
-    findings.iter().map(|finding| format!("{}: {}", finding.place, finding.message)).collect::<Vec<_>>().join("; ")
+    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// Applies the settings that can change while the service runs, and logs those that wait for a restart.

@@ -133,7 +133,7 @@ impl Error {
                 summary("the prompt would lose text", each)
             }
             Self::WorkspaceInvalid { id, faults } => {
-                let each = faults.iter().map(|fault| format!("{}: {}", fault.place, fault.message));
+                let each = faults.iter().map(ToString::to_string);
                 summary(&format!("workspace `{id}` cannot be used until it is fixed"), each)
             }
             Self::FileTooLarge { path, bytes, limit } => {

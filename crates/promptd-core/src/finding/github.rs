@@ -10,6 +10,9 @@ pub fn render(reported: &[Reported]) -> String {
     reported.iter().map(annotation).collect()
 }
 
+/// A line break within an annotation.
+const NEW_LINE: &str = "%0A";
+
 fn annotation(one: &Reported) -> String {
     let command = match one.finding.severity {
         Severity::Error => "error",
@@ -26,8 +29,8 @@ fn annotation(one: &Reported) -> String {
             let _ = write!(line, "{name}={number},");
         }
     }
-    let text = data(&format!("{} {}", one.finding.message, one.finding.code.remedy()));
-    let _ = writeln!(line, "title={}::{text}", one.finding.code.as_str());
+    let (message, remedy) = (data(&one.finding.message), data(one.finding.code.remedy()));
+    let _ = writeln!(line, "title={}::{message}{NEW_LINE}{remedy}", one.finding.code.as_str());
     line
 }
 

@@ -56,6 +56,16 @@ pub enum Severity {
     Error,
 }
 
+impl fmt::Display for Finding {
+    /// `PLACE: MESSAGE`, or the message where the finding has no place.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Unplaced => f.write_str(&self.message),
+            place => write!(f, "{place}: {}", self.message),
+        }
+    }
+}
+
 impl Severity {
     /// Lower-case name, as reports print it.
     #[must_use]

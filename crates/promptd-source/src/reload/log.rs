@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use promptd_core::{
-    finding::{Finding, Severity},
+    finding::{Counts, Finding, Severity},
     id::Id,
     prompt::{forecast, may_lose},
 };
@@ -20,14 +20,12 @@ pub(crate) fn log_change(id: &Id, before: Option<&State>, now: &State) {
             Some(State::Ready(old)) => changed_paths(&old.snapshot, &new.snapshot),
             _ => Vec::new(),
         };
-        let count = |is: Severity| new.snapshot.findings.iter().filter(|finding| finding.severity == is).count();
-        let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+        let forecast = if may_lose(&new.snapshot) { forecast(&new.snapshot) } else { Vec::new() };
+        let Counts { errors, warnings, .. } = Counts::of(new.snapshot.findings.iter().chain(&forecast));
         tracing::info!(target: LOG_TARGET, workspace = %id, revision = %new.snapshot.revision, ?changed, errors, warnings, "workspace loaded");
         // What will be cut is logged for every revision, whatever was logged for the one before.
-        if may_lose(&new.snapshot) {
-            for finding in &forecast(&new.snapshot) {
-                log_finding(id, finding);
-            }
+        for finding in &forecast {
+            log_finding(id, finding);
         }
     }
     let old: BTreeSet<&Finding> = before.into_iter().flat_map(State::findings).collect();

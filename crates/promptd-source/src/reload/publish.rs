@@ -137,7 +137,7 @@ impl Publisher {
             }
             Some(Kind::Profiles(_)) => {
                 let (profiles, findings) = profiles::load(&self.options, &contents, Some(&self.profiles.load()));
-                let problem = |f: &Finding| format!("invalid profile: {}: {}", f.place, f.message);
+                let problem = |f: &Finding| format!("invalid profile: {f}");
                 targets.set_problems(target, findings.iter().map(problem).collect());
                 self.profiles.store(Arc::new(profiles));
                 targets.mark(|target| matches!(target.kind, Kind::Workspace { .. }), now);

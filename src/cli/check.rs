@@ -1,6 +1,6 @@
 //! `promptd check`: every finding of every workspace.
 
-use std::{collections::BTreeSet, io::IsTerminal as _, process::ExitCode};
+use std::{collections::BTreeSet, process::ExitCode};
 
 use clap::ValueEnum;
 use promptd_core::{
@@ -11,6 +11,7 @@ use promptd_core::{
 
 use super::{
     CommandResult,
+    color::is_styled,
     load::{Loaded, Offline},
     print,
     settings::ConfigFile,
@@ -52,7 +53,10 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let mut failed = None;
     for loaded in offline.load() {
         match loaded {
-            Ok(loaded) => reported.extend(offline.report(&loaded.argument, &findings(&offline, &loaded))),
+            Ok(loaded) => {
+                loaded.argument.note_missing_files();
+                reported.extend(offline.report(&loaded.argument, &findings(&offline, &loaded)));
+            }
             Err(failure) => failed = failed.or(Some(failure)),
         }
     }
@@ -71,7 +75,7 @@ fn rendered(format: Format, reported: &[Reported]) -> String {
         Format::Github => github::render(reported),
         Format::Sarif => sarif::render(reported),
         Format::Human => {
-            let findings = human::render(reported, std::io::stdout().is_terminal());
+            let findings = human::render(reported, is_styled(&std::io::stdout()));
             let counts = Counts::of(reported.iter().map(|one| &one.finding));
             format!("{findings}{}\n", human::summary(counts))
         }

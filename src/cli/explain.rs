@@ -79,7 +79,8 @@ pub(super) fn sections(prompt: &Prompt<'_>) -> String {
 }
 
 fn size(size: Size) -> String {
-    format!("{} chars, {} bytes", size.chars, size.bytes)
+    let tokens = size.tokens.map(|tokens| format!(", {tokens} tokens")).unwrap_or_default();
+    format!("{} chars, {} bytes{tokens}", size.chars, size.bytes)
 }
 
 /// Replaces control characters, which a terminal would act on.

@@ -17,7 +17,7 @@ use promptd_core::{
 use promptd_source::{FileSet, read_files};
 
 use super::{
-    Failure,
+    Failure, folder,
     settings::{self, ConfigFile},
 };
 
@@ -66,9 +66,7 @@ impl Offline {
     pub(super) fn load(&self) -> impl Iterator<Item = Result<Loaded, Failure>> {
         self.workspaces.iter().map(|argument| {
             let SingleWorkspace { id, folder } = &argument.single;
-            if !folder.is_dir() {
-                return Err(Failure::run(format!("folder not found: {}", argument.folder)));
-            }
+            folder::must_exist(folder, &argument.folder)?;
             let result = promptd_source::load_once(id, folder, &self.config.source, &self.profiles);
             Ok(Loaded { argument: argument.clone(), result })
         })
@@ -117,6 +115,18 @@ impl Offline {
 }
 
 impl WorkspaceArgument {
+    /// Notes on standard error that the folder has nothing of a workspace.
+    pub(super) fn note_missing_files(&self) {
+        let path = &self.single.folder;
+        let note = match folder::is_not_a_workspace(path, &self.folder) {
+            Some(mistake) => Some(format!("{mistake}: give one of them")),
+            None => folder::lacks_files(path, &self.folder),
+        };
+        if let Some(note) = note {
+            eprintln!("note: {note}");
+        }
+    }
+
     fn id(&self) -> String {
         self.single.id.to_string()
     }
@@ -169,7 +179,7 @@ impl Texts {
 }
 
 fn argument(text: &str) -> Result<WorkspaceArgument, Failure> {
-    let given = text.split_once('=').filter(|(id, _)| !id.contains('/')).map_or(text, |(_, folder)| folder);
+    let given = settings::folder_of(text);
     let single = match settings::workspace(text) {
         Ok(single) => single,
         Err(failure) if given != text => return Err(failure),

@@ -4,8 +4,10 @@
 //! arguments, a missing folder). Results go to standard output, messages about them to standard error.
 
 mod check;
+mod color;
 mod docs;
 mod explain;
+mod folder;
 mod init;
 mod load;
 mod logs;
@@ -23,12 +25,17 @@ use std::{
 
 use clap::{Parser, Subcommand};
 
+use self::color::Color;
+
 /// Assembles the prompts of an agent, turn by turn, from the files of a workspace.
 #[derive(Parser)]
-#[command(name = "promptd", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(name = "promptd", version, arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+    /// Whether output has colour.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: Color,
 }
 
 #[derive(Subcommand)]
@@ -43,7 +50,9 @@ enum Command {
 
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
-    let done = match Arguments::parse().command {
+    let Arguments { command, color } = Arguments::parse();
+    color.apply();
+    let done = match command {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),

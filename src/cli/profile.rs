@@ -1,6 +1,6 @@
 //! `promptd profile`: the recipes that prompts are assembled by.
 
-use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Subcommand;
 use promptd_core::{
@@ -11,6 +11,7 @@ use promptd_source::{FileSet, read_files};
 
 use super::{
     CommandResult, Failure,
+    color::is_styled,
     load::Offline,
     print,
     settings::{self, ConfigFile},
@@ -86,7 +87,7 @@ fn check(offline: &Offline, paths: &[PathBuf]) -> CommandResult {
 
     let (_, findings) = profile::load(&all, None);
     let reported: Vec<Reported> = findings.iter().filter_map(|finding| reported(finding, &given)).collect();
-    let findings = human::render(&reported, std::io::stdout().is_terminal());
+    let findings = human::render(&reported, is_styled(&std::io::stdout()));
     let counts = Counts::of(reported.iter().map(|one| &one.finding));
     print(format_args!("{findings}{}\n", human::summary(counts)))?;
     Ok(ExitCode::from(u8::from(counts.errors > 0)))
@@ -147,15 +148,19 @@ fn titled(tables: &[(String, String)]) -> String {
     }
 }
 
-/// The profile of that name, or an error that names the nearest.
+/// The profile of that name, or a failure.
 pub(super) fn find<'p>(profiles: &'p ProfileSet, name: &str) -> Result<&'p Profile, Failure> {
-    if let Some(profile) = profiles.get(name) {
-        return Ok(profile);
-    }
-    let names: Vec<_> = profiles.iter().map(|profile| profile.name.as_str()).collect();
-    let hint = match promptd_core::yaml::nearest(name, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("known profiles are {}", names.join(", ")),
-    };
-    Err(Failure::input(format!("error: unknown profile `{name}`; {hint}")))
+    named(profiles, name).map_err(|message| Failure::input(format!("error: {message}")))
+}
+
+/// The profile of that name, or a message that names the nearest.
+pub(super) fn named<'p>(profiles: &'p ProfileSet, name: &str) -> Result<&'p Profile, String> {
+    profiles.get(name).map(|profile| &**profile).ok_or_else(|| {
+        let names: Vec<_> = profiles.iter().map(|profile| profile.name.as_str()).collect();
+        let hint = match promptd_core::yaml::nearest(name, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known profiles are {}", names.join(", ")),
+        };
+        format!("unknown profile `{name}`; {hint}")
+    })
 }

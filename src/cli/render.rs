@@ -7,6 +7,7 @@ use std::{
     process::ExitCode,
 };
 
+use anstream::AutoStream;
 use clap::ValueEnum;
 use jiff::Timestamp;
 use promptd_contract::{decode, encode, proto};
@@ -15,6 +16,7 @@ use promptd_core::{
     profile::Profile,
     prompt::{self, Prompt},
     render::{RenderFormat, render},
+    tokens::Encoding,
     turn::Turn,
     workspace::Snapshot,
 };
@@ -22,7 +24,9 @@ use promptd_core::{
 use prost_reflect::DynamicMessage;
 
 use super::{
-    CommandResult, Failure, check_written, explain,
+    CommandResult, Failure, check_written,
+    color::is_styled,
+    explain,
     load::{Loaded, Offline, WorkspaceArgument},
     profile,
     settings::{self, ConfigFile},
@@ -37,7 +41,7 @@ pub(super) struct Arguments {
     /// The folder of the workspace; `ID=DIR` gives it an id other than its name.
     #[arg(value_name = "WORKSPACE_DIR")]
     workspace: String,
-    /// The request's `turn` as YAML or JSON; `-` reads standard input.
+    /// The request's `turn` as YAML or JSON, and perhaps a `profile` beside its fields; `-` reads standard input.
     #[arg(long, value_name = "FILE")]
     turn: Option<PathBuf>,
     /// The turn was started by the heartbeat timer.
@@ -46,13 +50,13 @@ pub(super) struct Arguments {
     /// The time of the turn, RFC 3339; default: that of the turn file, or now.
     #[arg(long, value_name = "TIME")]
     now: Option<Timestamp>,
-    /// The profile; default: that of the workspace.
+    /// The profile; default: that of the turn file, or of the workspace.
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// The format of the prompt.
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Prints the outcome of every section to standard error.
+    /// Prints the outcome and the size of every section to standard error; tokens are those of `o200k_base`.
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -77,36 +81,64 @@ enum Format {
 
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let offline = Offline::open(&arguments.config, std::slice::from_ref(&arguments.workspace))?;
-    let turn = turn(arguments, &offline)?;
+    let TurnAndProfile { turn, profile } = turn_and_profile(arguments, &offline)?;
     for loaded in offline.load() {
         let Loaded { argument, result } = loaded?;
+        argument.note_missing_files();
         let snapshot = result.map_err(|findings| {
             let report = settings::report_files(&offline.report(&argument, &findings));
             Failure::input(format!("{report}\n{} has no prompt until that is fixed", argument.folder))
         })?;
-        let profile = chosen_profile(arguments, &snapshot)?;
-        let prompt =
+        let name = profile.as_deref().unwrap_or(snapshot.manifest.profile.as_str());
+        let profile = profile::find(&snapshot.profiles, name)?;
+        let mut prompt =
             prompt::assemble(&snapshot, profile, &turn).map_err(|error| Failure::input(format!("error: {error}")))?;
         check_written(print(arguments, &snapshot, profile, &prompt))?;
-        report(arguments, &offline, &argument, &prompt);
+        if arguments.explain {
+            prompt::count_tokens(&mut prompt, &snapshot, profile, EXPLAINED_TOKENS);
+            eprint!("{}", explain::sections(&prompt));
+        }
+        report(&offline, &argument, &prompt);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn turn(arguments: &Arguments, offline: &Offline) -> Result<Turn, Failure> {
+/// The encoding that `--explain` counts tokens by: that of the default encoding of budgets.
+const EXPLAINED_TOKENS: Encoding = Encoding::O200kBase;
+
+/// What is rendered, but for the workspace.
+struct TurnAndProfile {
+    turn: Turn,
+    /// The profile that the flag or the turn file names.
+    profile: Option<String>,
+}
+
+/// Reads the turn file and the flags that override it. Faults of both are reported together.
+fn turn_and_profile(arguments: &Arguments, offline: &Offline) -> Result<TurnAndProfile, Failure> {
+    let flag = arguments.profile.as_ref();
+    let unknown_profile = flag.and_then(|name| profile::find(&offline.profiles, name).err());
+    let file = turn_file(arguments, offline);
+    match (file, unknown_profile) {
+        (Ok(file), None) => Ok(TurnAndProfile { profile: flag.cloned().or(file.profile), ..file }),
+        (Err(failure), None) | (Ok(_), Some(failure)) => Err(failure),
+        (Err(turn), Some(profile)) => Err(Failure { text: format!("{}\n\n{}", turn.text, profile.text), ..turn }),
+    }
+}
+
+fn turn_file(arguments: &Arguments, offline: &Offline) -> Result<TurnAndProfile, Failure> {
     let (name, text) = match &arguments.turn {
         None => ("the turn".to_owned(), String::new()),
         Some(path) => (path.display().to_string(), read(path)?),
     };
-    let raw =
-        turn::read(&text, &name).map_err(|findings| Failure::input(settings::report(&findings, &name, Some(&text))))?;
-    let raw = proto::Turn { heartbeat: raw.heartbeat || arguments.heartbeat, ..raw };
+    let file = turn::read(&text, &name, &offline.profiles)
+        .map_err(|findings| Failure::input(settings::report(&findings, &name, Some(&text))))?;
+    let raw = proto::Turn { heartbeat: file.turn.heartbeat || arguments.heartbeat, ..file.turn };
     let mut turn = decode::turn(raw, &offline.config.grpc.request, Timestamp::now()).map_err(|violations| {
         let lines: Vec<_> = violations.iter().map(|violation| format!("error: {violation}")).collect();
         Failure::input(format!("{}\n  in {name}", lines.join("\n")))
     })?;
     turn.now = arguments.now.unwrap_or(turn.now);
-    Ok(turn)
+    Ok(TurnAndProfile { turn, profile: file.profile })
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
@@ -119,15 +151,10 @@ fn read(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn chosen_profile<'s>(arguments: &Arguments, snapshot: &'s Snapshot) -> Result<&'s Profile, Failure> {
-    let name = arguments.profile.as_deref().unwrap_or(snapshot.manifest.profile.as_str());
-    profile::find(&snapshot.profiles, name)
-}
-
 fn print(arguments: &Arguments, snapshot: &Snapshot, profile: &Profile, prompt: &Prompt<'_>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let format = match arguments.format {
-        None if out.is_terminal() => return explain::layers(&mut out, prompt),
+        None if out.is_terminal() => return explain::layers(&mut AutoStream::auto(out), prompt),
         // Exactly the bytes of the response's `rendered`: no newline is added.
         None | Some(Format::Text) => RenderFormat::Text,
         Some(Format::Json) => return json(&mut out, snapshot, profile, prompt),
@@ -154,13 +181,10 @@ fn json(out: &mut impl io::Write, snapshot: &Snapshot, profile: &Profile, prompt
     writeln!(out)
 }
 
-/// Prints the findings to standard error, and with `--explain` the outcome of every section.
-fn report(arguments: &Arguments, offline: &Offline, argument: &WorkspaceArgument, prompt: &Prompt<'_>) {
-    if arguments.explain {
-        eprint!("{}", explain::sections(prompt));
-    }
+/// Prints the findings to standard error.
+fn report(offline: &Offline, argument: &WorkspaceArgument, prompt: &Prompt<'_>) {
     let findings: Vec<_> = prompt.findings.iter().map(|finding| finding.clone().into_owned()).collect();
     if !findings.is_empty() {
-        eprint!("{}", human::render(&offline.report(argument, &findings), io::stderr().is_terminal()));
+        eprint!("{}", human::render(&offline.report(argument, &findings), is_styled(&io::stderr())));
     }
 }

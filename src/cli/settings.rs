@@ -1,8 +1,7 @@
 //! The config that a command runs with: a file, flags and the environment, checked.
 
 use std::{
-    fs,
-    io::IsTerminal as _,
+    fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
@@ -14,7 +13,7 @@ use promptd_core::{
     yaml::MAX_YAML_BYTES,
 };
 
-use super::Failure;
+use super::{Failure, color::is_styled};
 
 /// The config file that is used if it exists and no other is given.
 const DEFAULT_CONFIG: &str = "config/promptd.yaml";
@@ -87,8 +86,13 @@ pub(super) fn workspace(text: &str) -> Result<SingleWorkspace, Failure> {
         .map_err(|wanted| Failure::run(format!("`{text}` is not a workspace: it must be {wanted}")))
 }
 
+/// The folder of a workspace given as an argument, as it was given.
+pub(super) fn folder_of(argument: &str) -> &str {
+    argument.split_once('=').filter(|(id, _)| !id.contains('/')).map_or(argument, |(_, folder)| folder)
+}
+
 /// The absolute path of a folder given as an argument.
-pub(super) fn folder(path: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn absolute_folder(path: &Path) -> Result<PathBuf, Failure> {
     let current = current_folder()?;
     let text = path.to_str().ok_or_else(|| Failure::run(format!("{} is not UTF-8", path.display())))?;
     Base { folder: &current, home: None }
@@ -110,21 +114,32 @@ fn absolute(folder: &Path) -> Result<PathBuf, Failure> {
 
 fn read(path: &Path) -> Result<String, Failure> {
     let failure = |why: String| Failure::run(format!("cannot read the config {}: {why}", path.display()));
-    let size = fs::metadata(path).map_err(|e| failure(e.to_string()))?;
-    if !size.is_file() {
+    let metadata = match fs::metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            return Err(Failure::run(format!(
+                "config not found: {}\n  it was given by --config or PROMPTD_CONFIG; without either, {DEFAULT_CONFIG} is read",
+                path.display()
+            )));
+        }
+        metadata => metadata.map_err(|e| failure(e.to_string()))?,
+    };
+    if !metadata.is_file() {
         return Err(failure("it is not a regular file".to_owned()));
     }
-    if size.len() > MAX_YAML_BYTES as u64 {
+    if metadata.len() > MAX_YAML_BYTES as u64 {
         return Err(failure(format!("it is larger than {MAX_YAML_BYTES} bytes")));
     }
     let bytes = fs::read(path).map_err(|e| failure(e.to_string()))?;
-    String::from_utf8(bytes).map_err(|_| failure("it is not UTF-8".to_owned()))
+    String::from_utf8(bytes).map_err(|e| {
+        let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        failure(format!("line {} is not UTF-8", String::from_utf8_lossy(before).split('\n').count()))
+    })
 }
 
 /// A report with excerpts for standard error.
 pub(super) fn report_files(reported: &[Reported]) -> String {
     let counts = human::summary(Counts::of(reported.iter().map(|one| &one.finding)));
-    format!("{}{counts}", human::render(reported, std::io::stderr().is_terminal()))
+    format!("{}{counts}", human::render(reported, is_styled(&std::io::stderr())))
 }
 
 /// A report on one file; without `text` it has no excerpts, for files whose lines are secret.

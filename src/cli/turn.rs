@@ -6,23 +6,49 @@
 use promptd_contract::proto;
 use promptd_core::{
     finding::{Code, Finding},
+    profile::ProfileSet,
     yaml::{Faults, Mark, Node, Pair, Scalar, Value as Yaml, nearest, parse},
 };
 use prost_reflect::{DescriptorPool, DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Value};
 
+use super::profile::named;
+
 /// Whole numbers beyond this are not exact in a `google.protobuf.Struct`, whose numbers are doubles.
 const MAX_EXACT: u64 = 1 << 53;
 
-/// Reads a turn; `name` is the file's name for findings.
-pub(super) fn read(text: &str, name: &str) -> Result<proto::Turn, Vec<Finding>> {
+/// A turn file: the fields of a `Turn`, and the profile to render it by, which a request has beside its turn.
+#[derive(Debug, PartialEq)]
+pub(super) struct TurnFile {
+    pub(super) turn: proto::Turn,
+    pub(super) profile: Option<String>,
+}
+
+/// Reads a turn file; `name` is its name for findings.
+pub(super) fn read(text: &str, name: &str, profiles: &ProfileSet) -> Result<TurnFile, Vec<Finding>> {
     let findings = |faults: Vec<promptd_core::yaml::Fault>| faults.into_iter().map(|f| f.into_finding(name)).collect();
-    let node = parse(text).or_else(|faults| json(text, faults)).map_err(findings)?;
+    let mut node = parse(text).or_else(|faults| json(text, faults)).map_err(findings)?;
     let faults = Faults::default();
+    let profile = take_profile(&mut node, profiles, &faults);
     let turn = message(&node, &descriptor("Turn"), "turn", &faults).and_then(|turn| turn.transcode_to().ok());
     match turn.filter(|_| faults.is_empty()) {
-        Some(turn) => Ok(turn),
+        Some(turn) => Ok(TurnFile { turn, profile }),
         None => Err(findings(faults.into_vec())),
     }
+}
+
+/// Takes the key `profile` out of the file's root.
+fn take_profile(root: &mut Node, profiles: &ProfileSet, faults: &Faults) -> Option<String> {
+    let Yaml::Map(pairs) = &mut root.value else { return None };
+    let index = pairs.iter().position(|pair| pair.key == "profile")?;
+    let node = pairs.remove(index).value;
+    if node.is_null() {
+        return None;
+    }
+    let Some(Value::String(name)) = value(&node, &Kind::String, "profile", faults) else { return None };
+    if let Err(message) = named(profiles, &name) {
+        faults.add(Code::InvalidValue, node.at, message);
+    }
+    Some(name)
 }
 
 /// JSON that is not YAML: surrogate pairs, or more values than YAML may have. Its positions are not known.
@@ -204,7 +230,7 @@ mod tests {
 
     fn faults(text: &str) -> String {
         let line = |f: Finding| format!("{} {}\n", f.place, f.message);
-        read(text, "turn.yaml").unwrap_err().into_iter().map(line).collect()
+        read(text, "turn.yaml", &ProfileSet::default()).unwrap_err().into_iter().map(line).collect()
     }
 
     #[test]
@@ -212,7 +238,7 @@ mod tests {
         let yaml = "user: {name: Ada}\ntimeZone: Europe/Berlin\nheartbeat: true\nnow: 2026-02-28T18:30:00-08:00\n\
                     persona: ''\nresponse_format: RESPONSE_FORMAT_JSON_OBJECT\nvariables: {n: 3, list: [1, x]}\n\
                     knowledge:\n  - content: |\n      two\n      lines\nconversation: {first_index: \"7\"}\n";
-        let turn = read(yaml, "t").unwrap();
+        let turn = read(yaml, "t", &ProfileSet::default()).unwrap().turn;
         assert_eq!(turn.user.as_ref().unwrap().name, "Ada");
         assert_eq!((turn.time_zone.as_str(), turn.heartbeat), ("Europe/Berlin", true));
         assert_eq!(turn.now.unwrap().seconds, 1_772_332_200);
@@ -221,10 +247,17 @@ mod tests {
         assert_eq!(turn.variables.as_ref().unwrap().fields.len(), 2);
         assert_eq!(turn.knowledge[0].content, "two\nlines\n");
         assert_eq!(turn.conversation.unwrap().first_index, 7);
-        let json = read(r#"{"user": {"name": "\ud83d\ude00"}, "skillFilter": {"allowlist": {}}}"#, "t").unwrap();
+        let json = read(
+            r#"{"user": {"name": "\ud83d\ude00"}, "skillFilter": {"allowlist": {}}}"#,
+            "t",
+            &ProfileSet::default(),
+        )
+        .unwrap()
+        .turn;
         assert_eq!(json.user.unwrap().name, "😀");
         assert!(json.skill_filter.unwrap().allowlist.unwrap().globs.is_empty());
-        assert_eq!(read("", "t").unwrap(), proto::Turn::default());
+        let empty = TurnFile { turn: proto::Turn::default(), profile: None };
+        assert_eq!(read("", "t", &ProfileSet::default()).unwrap(), empty);
     }
 
     #[test]
@@ -247,7 +280,7 @@ mod tests {
     #[test]
     fn a_duplicate_key_is_reported_whichever_name_it_has() {
         assert!(faults("time_zone: UTC\ntimeZone: UTC\n").contains("turn.yaml:2:1 duplicate key `turn.time_zone`"));
-        let json = read("{\"heartbeat\": true, \"heartbeat\": false}", "t").unwrap_err();
+        let json = read("{\"heartbeat\": true, \"heartbeat\": false}", "t", &ProfileSet::default()).unwrap_err();
         assert_eq!(json[0].code, Code::DuplicateKey);
     }
 }

@@ -25,7 +25,11 @@ use serde_json::Value;
 use tracing_subscriber::filter::Targets;
 
 use crate::grpc;
-use promptd_core::{finding::Finding, id::Id, yaml};
+use promptd_core::{
+    finding::{Finding, Place},
+    id::Id,
+    yaml,
+};
 use promptd_source::store::History;
 
 /// The server's settings, checked. [`TABLE`] says what each one does.
@@ -107,7 +111,11 @@ impl Config {
     /// Reads a config file's text. `name` is the file's name for findings; relative paths start at `folder`, which
     /// is absolute. The error case has every fault.
     pub fn read(text: &str, name: &str, folder: &Path, overrides: &Overrides) -> Result<Self, Vec<Finding>> {
-        let findings = |faults: Vec<yaml::Fault>| faults.into_iter().map(|fault| fault.into_finding(name)).collect();
+        let finding = |fault: yaml::Fault| match fault.at {
+            decode::BY_FLAG => Finding::new(fault.code, Place::Unplaced, fault.message),
+            _ => fault.into_finding(name),
+        };
+        let findings = |faults: Vec<yaml::Fault>| faults.into_iter().map(finding).collect();
         let given = yaml::parse(text).map_err(findings)?;
         decode::decode(&given, folder, overrides).map_err(findings)
     }

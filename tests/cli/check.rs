@@ -110,3 +110,17 @@ fn wrong_arguments_exit_with_2() {
     assert_eq!(run(home.path(), &["check", ".", "--format", "xml"]).code, 2);
     assert_eq!(run(home.path(), &["nonsense"]).code, 2);
 }
+
+#[test]
+fn a_folder_without_a_workspace_is_noted() {
+    let home = folder(&[("empty/notes.txt", ""), ("all/one/AGENTS.md", "One.")]);
+    for command in ["check", "render"] {
+        let output = run(home.path(), &[command, "empty"]);
+        assert_eq!(output.code, 0, "{}", output.err);
+        assert!(output.err.contains("note: empty has no files of a workspace: AGENTS.md, SOUL.md"), "{}", output.err);
+        assert!(output.err.contains("`promptd init empty`"), "{}", output.err);
+        let output = run(home.path(), &[command, "all"]);
+        assert!(output.err.contains("but its folders `one` have: give one of them"), "{}", output.err);
+        assert!(!run(home.path(), &[command, "all/one"]).err.contains("note:"));
+    }
+}

@@ -35,7 +35,7 @@ fn a_missing_config_is_an_error_of_every_command() {
     for arguments in [&["serve"][..], &["check", "ws"], &["render", "ws"]] {
         let output = ran(command(home.path(), arguments).env("PROMPTD_CONFIG", "nowhere.yaml"));
         assert_eq!(output.code, 2, "{arguments:?}");
-        assert!(output.err.contains("cannot read the config nowhere.yaml"), "{}", output.err);
+        assert!(output.err.contains("config not found: nowhere.yaml"), "{}", output.err);
     }
 }
 
@@ -61,4 +61,24 @@ fn an_invalid_log_level_is_a_usage_error() {
     let output = ran(command(home.path(), &["serve", "--workspace", "ws"]).env("PROMPTD_LOG", "loud=="));
     assert_eq!(output.code, 2);
     assert!(output.err.contains("`info`"), "{}", output.err);
+}
+
+#[test]
+fn a_section_that_is_not_a_mapping_names_its_settings() {
+    let home = folder(&[("promptd.yaml", "workspaces: ../ws\n")]);
+    let output = run(home.path(), &["serve", "--config", "promptd.yaml"]);
+    assert_eq!(output.code, 1);
+    assert!(output.err.contains("`workspaces` must be a mapping of `root`, `single`, not text"), "{}", output.err);
+    assert!(output.err.contains("promptd.yaml:1:13"), "{}", output.err);
+}
+
+#[test]
+fn a_config_that_is_not_utf_8_is_reported_with_its_line() {
+    let home = folder(&[]);
+    std::fs::write(home.path().join("promptd.yaml"), b"listen: 127.0.0.1:0\n# \xff\n").unwrap();
+    let output = run(home.path(), &["serve", "--config", "promptd.yaml"]);
+    assert_eq!(
+        (output.code, output.err.as_str()),
+        (2, "error: cannot read the config promptd.yaml: line 2 is not UTF-8\n")
+    );
 }

@@ -120,7 +120,8 @@ fn a_cut_file_is_logged_at_every_revision() {
     let home = folder(&[("ws/SOUL.md", &"x\n".repeat(9_000)), ("ws/HEARTBEAT.md", &"- Look.\n".repeat(2_000))]);
     let mut service = Service::start(home.path(), &["serve", "--workspace", "ws", "--listen", "127.0.0.1:0"]);
     for version in ["One.", "Two."] {
-        service.wait_for_log("place=HEARTBEAT.md");
+        let log = service.wait_for_log("place=HEARTBEAT.md");
+        assert!(log.contains("errors=0 warnings=2"), "{log}");
         let log = service.wait_for_log("place=SOUL.md");
         assert!(log.contains("CONTEXT_FILE_TRUNCATED") && log.contains("workspace=ws"), "{log}");
         write(&home.path().join("ws/AGENTS.md"), version);

@@ -136,3 +136,42 @@ fn relative_and_linked_folders_show_locations_that_open() {
         assert!(path.starts_with('/') && fs::read(&path).is_ok(), "{named}: {location}");
     }
 }
+
+#[test]
+fn each_example_turn_names_its_profile() {
+    let turns = repository().join("examples/turns");
+    let mut count = 0;
+    for turn in fs::read_dir(turns).unwrap() {
+        let path = turn.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let profile = text.lines().find_map(|line| line.strip_prefix("profile: ")).unwrap();
+        let turn = path.to_str().unwrap();
+        let named = run(&repository(), &["render", "workspace-example", "--turn", turn]);
+        let flag = run(&repository(), &["render", "workspace-example", "--turn", turn, "--profile", profile]);
+        assert_eq!((named.code, &named.out), (0, &flag.out), "{turn}: {}", named.err);
+        let other = run(&repository(), &["render", "workspace-example", "--turn", turn, "--profile", "five-layer"]);
+        assert_ne!(other.out, named.out, "{turn}");
+        count += 1;
+    }
+    assert!(count >= 6, "{count}");
+}
+
+#[test]
+fn an_unknown_profile_is_reported_beside_the_faults_of_the_turn() {
+    let home = folder(&[("ws/AGENTS.md", "A."), ("turn.yaml", "heartbeat: 1\nprofile: five-layers\n")]);
+    let output = run(home.path(), &["render", "ws", "--turn", "turn.yaml", "--profile", "kerm"]);
+    assert_eq!((output.code, output.out.as_str()), (1, ""));
+    for message in ["`turn.heartbeat` must be", "turn.yaml:2:10", "did you mean `five-layer`?", "did you mean `kern`?"]
+    {
+        assert!(output.err.contains(message), "{message}: {}", output.err);
+    }
+}
+
+#[test]
+fn explain_counts_tokens() {
+    let output = run(&repository(), &["render", "workspace-example", "--explain", "--now", "2026-02-27T18:30:00Z"]);
+    let total = output.err.lines().find(|line| line.contains(" messages, ")).unwrap();
+    assert!(total.contains(" tokens, digest "), "{}", output.err);
+    let skills = output.err.lines().find(|line| line.starts_with("included   skills ")).unwrap();
+    assert!(skills.ends_with(" tokens"), "{}", output.err);
+}

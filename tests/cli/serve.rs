@@ -122,9 +122,10 @@ fn a_port_in_use_is_reported() {
     let output = run(home.path(), &["serve", "--workspace", "ws", "--listen", &address]);
     assert_eq!((output.code, output.out.as_str()), (1, ""));
     assert!(output.err.contains(&format!("cannot listen on {address}")), "{}", output.err);
+    assert!(output.err.contains("give another with --listen"), "{}", output.err);
     let output = run(home.path(), &["serve", "--workspace", "ws", "--listen", "127.0.0.1:0", "--admin", &address]);
     assert_eq!(output.code, 1);
-    assert!(output.err.contains("`admin.listen`"), "{}", output.err);
+    assert!(output.err.contains("`admin.listen`") && output.err.contains("with --admin"), "{}", output.err);
 }
 
 #[test]
@@ -133,6 +134,46 @@ fn an_address_beyond_loopback_needs_authentication() {
     let output = run(home.path(), &["serve", "--workspace", "ws", "--listen", "0.0.0.0:0"]);
     assert_eq!((output.code, output.out.as_str()), (1, ""));
     assert!(output.err.contains("auth.tokens_file") && output.err.contains("insecure: true"), "{}", output.err);
+    assert!(output.err.contains("`--listen 0.0.0.0:0`") && !output.err.contains("-->"), "{}", output.err);
+}
+
+#[test]
+fn a_folder_given_by_the_wrong_flag_is_an_error_that_names_the_right_one() {
+    let home = folder(&[
+        ("all/one/AGENTS.md", "One."),
+        ("all/two/skills/a/SKILL.md", "---\nname: a\ndescription: A.\n---\n"),
+        ("all/other/notes.txt", ""),
+    ]);
+    for (arguments, message) in [
+        (["--workspaces", "all/one"], "did you mean --workspace all/one?"),
+        (["--workspaces", "all/two"], "did you mean --workspace all/two?"),
+        (["--workspace", "all"], "but its folders `one`, `two` have; did you mean --workspaces all?"),
+        (["--workspace", "x=all"], "did you mean --workspaces all?"),
+        (["--workspaces", "missing"], "folder not found: missing"),
+        (["--workspace", "x=missing"], "folder not found: missing"),
+        (["--workspace", "all/one/AGENTS.md"], "not a folder: all/one/AGENTS.md"),
+    ] {
+        let output = run(home.path(), &[&["serve", "--listen", "127.0.0.1:0"][..], &arguments].concat());
+        assert_eq!((output.code, output.out.as_str()), (2, ""), "{arguments:?}");
+        assert!(output.err.contains(message), "{arguments:?}: {}", output.err);
+    }
+}
+
+#[test]
+fn a_folder_under_the_wrong_setting_is_a_warning() {
+    let home = folder(&[
+        ("promptd.yaml", "listen: 127.0.0.1:0\nworkspaces: {root: all/one, single: [all]}\n"),
+        ("all/one/AGENTS.md", "One."),
+    ]);
+    let log = Service::start(home.path(), &["serve", "--config", "promptd.yaml"]).stop();
+    for message in ["did you mean `workspaces.single`?", "did you mean `workspaces.root`?"] {
+        assert!(log.lines().any(|line| line.contains("WARN") && line.contains(message)), "{log}");
+    }
+    // A folder of workspaces may have files of its own, and a workspace may be empty at first.
+    let home = folder(&[("all/AGENTS.md", "For those who edit it."), ("all/one/AGENTS.md", "One."), ("empty/x", "")]);
+    let arguments = ["serve", "--workspaces", "all", "--workspace", "empty", "--listen", "127.0.0.1:0"];
+    let log = Service::start(home.path(), &arguments).stop();
+    assert!(!log.contains("WARN"), "{log}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod queue;
 
 use std::{
-    io::{self, IsTerminal as _, Write},
+    io::{self, Write},
     panic::{self, PanicHookInfo},
     time::Duration,
 };
@@ -20,6 +20,7 @@ use tracing_subscriber::{
 };
 
 use self::queue::{LogQueue, MAX_QUEUED_BYTES};
+use super::color::is_styled;
 
 /// How long the end of the process waits for the last lines to be read.
 const FLUSH_LIMIT: Duration = Duration::from_millis(500);
@@ -39,7 +40,7 @@ pub(super) fn start(log: &Log) -> io::Result<Logs> {
     // Only tests start it a second time in one process; the first log goes on.
     let _ = match log.format {
         LogFormat::Text => {
-            let colour = io::stderr().is_terminal();
+            let colour = is_styled(&io::stderr());
             registry.with(fmt::layer().with_writer(move || OneLine(writer.clone())).with_ansi(colour)).try_init()
         }
         LogFormat::Json => {

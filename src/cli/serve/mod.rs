@@ -1,13 +1,13 @@
 //! `promptd serve`: bind, load, serve, and drain.
 
+mod arguments;
 mod reload;
 mod secrets;
 mod signals;
 
 use std::{
-    io::Write as _,
+    io::{self, Write as _},
     net::SocketAddr,
-    path::PathBuf,
     process::ExitCode,
     sync::{Arc, OnceLock},
 };
@@ -16,53 +16,23 @@ use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 use promptd::{
     admin::{self, Metrics, Pages, SourceCollector},
-    config::{Config, Overrides, log_level},
+    config::{Config, Overrides},
     grpc::{Access, Backend, Ended, Lifecycle, Phase, Server, ServerError, Tls},
 };
 use promptd_source::{Source, store::Store};
 use tokio::{net::TcpListener, task::JoinHandle};
-use tracing_subscriber::filter::Targets;
 
+pub(super) use self::arguments::Arguments;
 use self::signals::StopSignals;
 use super::{
     CommandResult, Failure,
     load::report_profiles,
     logs::{self, Logs},
-    settings::{self, ConfigFile, Loaded},
+    settings::{self, Loaded},
 };
 
-/// Runs the service.
-///
-/// Without --config, --workspaces and --workspace it reads `config/promptd.yaml` of the current folder. When it is ready
-/// it prints one line to standard output, `promptd listening on ADDRESS`; the log goes to standard error. SIGTERM and
-/// SIGINT stop it once the calls in flight have ended.
-#[derive(clap::Args)]
-pub(super) struct Arguments {
-    #[command(flatten)]
-    config: ConfigFile,
-    /// A folder of workspaces: each folder in it is one, and its name is the id.
-    #[arg(long, value_name = "DIR")]
-    workspaces: Option<PathBuf>,
-    /// The folder of a single workspace; its name is the id if none is given. Can be repeated.
-    #[arg(long, value_name = "[ID=]DIR")]
-    workspace: Vec<String>,
-    /// The address to listen on; port 0 picks a free one.
-    #[arg(long, value_name = "ADDR", env = "PROMPTD_LISTEN", hide_env_values = true, value_parser = settings::address)]
-    listen: Option<SocketAddr>,
-    /// The address of the HTTP server for metrics, readiness and the settings.
-    #[arg(long, value_name = "ADDR", value_parser = settings::address)]
-    admin: Option<SocketAddr>,
-    /// The log level, such as `debug` or `info,promptd::source=debug`.
-    #[arg(long, value_name = "LEVEL", env = "PROMPTD_LOG", hide_env_values = true, value_parser = level)]
-    log: Option<(String, Targets)>,
-}
-
-fn level(text: &str) -> Result<(String, Targets), String> {
-    log_level(text).map(|level| (text.to_owned(), level)).map_err(|wanted| format!("must be {wanted}"))
-}
-
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
-    let overrides = overrides(arguments)?;
+    let overrides = arguments.overrides()?;
     // Workspaces given by flags do not depend on the config of the folder that the command runs in.
     let by_flags = arguments.config.path.is_none() && (overrides.root.is_some() || !overrides.single.is_empty());
     let loaded = if by_flags {
@@ -78,6 +48,7 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let secrets = secrets::read(&loaded.config)?;
     let logs = logs::start(&loaded.config.log).map_err(|e| Failure::input(format!("error: cannot start: {e}")))?;
     let _flushed = logs.flush_at_end();
+    arguments::warn_of_folders(&loaded.config);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Failure::input(format!("error: cannot start: {e}")))?;
     let ended = runtime.block_on(serve(loaded, overrides, secrets, logs.clone()));
@@ -88,16 +59,6 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
         logs.print(failure.text.trim_end());
         failure.code
     }))
-}
-
-fn overrides(arguments: &Arguments) -> Result<Overrides, Failure> {
-    Ok(Overrides {
-        listen: arguments.listen,
-        admin: arguments.admin,
-        root: arguments.workspaces.as_deref().map(settings::folder).transpose()?,
-        single: arguments.workspace.iter().map(|text| settings::workspace(text)).collect::<Result<_, _>>()?,
-        log_level: arguments.log.clone(),
-    })
 }
 
 /// What was read from the files of tokens and certificates.
@@ -177,8 +138,10 @@ async fn serve_admin(
     current: &reload::CurrentConfig,
 ) -> Result<Option<(SocketAddr, JoinHandle<()>)>, Failure> {
     let Some(address) = config.admin else { return Ok(None) };
-    let failure =
-        |e: std::io::Error| Failure::input(format!("error: cannot listen on {address} for `admin.listen`: {e}"));
+    let failure = |e: io::Error| {
+        let help = bind_help(&e, "--admin");
+        Failure::input(format!("error: cannot listen on {address} for `admin.listen`: {e}{help}"))
+    };
     let listener = TcpListener::bind(address).await.map_err(failure)?;
     let address = listener.local_addr().map_err(failure)?;
     let (lifecycle, current) = (Arc::clone(lifecycle), current.clone());
@@ -236,5 +199,20 @@ async fn until_stopped(
 }
 
 fn server_failure(error: &ServerError) -> Failure {
-    Failure::input(format!("error: {error}"))
+    let help = match error {
+        ServerError::Bind(_, error) => bind_help(error, "--listen"),
+        ServerError::Failed(_) => String::new(),
+    };
+    Failure::input(format!("error: {error}{help}"))
+}
+
+/// What to do about an address that cannot be listened on.
+fn bind_help(error: &io::Error, flag: &str) -> String {
+    let why = match error.kind() {
+        io::ErrorKind::AddrInUse => "another process has this port",
+        io::ErrorKind::AddrNotAvailable => "this machine does not have this address",
+        io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege",
+        _ => return String::new(),
+    };
+    format!("\n  {why}: give another with {flag}; port 0 picks a free one")
 }

@@ -60,18 +60,22 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
     };
     root.finish();
     if !insecure {
-        check_callers_are_known(&config, listen_at, faults);
+        check_callers_are_known(&config, listen_at, overrides.listen.is_some(), faults);
     }
     config
 }
 
+/// The place of a fault that a flag has: none in the file.
+pub(super) const BY_FLAG: Mark = Mark { line: 0, column: 0 };
+
 /// A service that other machines reach must know its callers.
-fn check_callers_are_known(config: &Config, at: Mark, faults: &Faults) {
+fn check_callers_are_known(config: &Config, at: Mark, by_flag: bool, faults: &Faults) {
     let known = config.tokens_file.is_some() || config.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
     let listen = config.grpc.listen;
     if !listen.ip().is_loopback() && !known {
+        let (given, at) = if by_flag { (format!("`--listen {listen}`"), BY_FLAG) } else { (listen.to_string(), at) };
         let message = format!(
-            "{listen} can be reached from other machines, and every caller would be served: set `auth.tokens_file` or \
+            "{given} can be reached from other machines, and every caller would be served: set `auth.tokens_file` or \
              `tls.client_ca`, or `insecure: true` to allow it"
         );
         faults.add(Code::InvalidValue, at, message);

@@ -133,6 +133,11 @@ pub const TABLE: &[Setting] = &[
         "Sends what a connection writes for several calls in one piece: fewer system calls where calls come in parallel.",
     ),
     fixed(
+        "grpc.hosts",
+        "[]",
+        "The names that the server is called by, such as `promptd.internal`. Where no token is needed, calls over HTTP/1.1, Connect and gRPC-Web must be for one of them, for `localhost`, or for an address that it listens on.",
+    ),
+    fixed(
         "grpc.web_origins",
         "[]",
         "The origins whose pages may call, such as `https://app.example`; `*` for any. Empty: no page may, and gRPC-Web is off.",

@@ -4,6 +4,7 @@
 //! [`services`] answer, [`pipeline`] is what happens around every call, and [`transport`] accepts connections. [`server`] puts
 //! them together; [`options`], [`limits`], [`lifecycle`] and [`telemetry`] are used by all.
 
+mod hosts;
 mod lifecycle;
 mod limits;
 mod options;
@@ -15,6 +16,7 @@ mod services;
 mod telemetry;
 mod transport;
 
+pub use hosts::Host;
 pub use lifecycle::{Lifecycle, Phase};
 pub use limits::Limits;
 pub use options::Options;

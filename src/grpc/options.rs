@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use promptd_contract::decode;
 
-use super::Origins;
+use super::{Host, Origins};
 
 /// The settings of the server, checked by the config. The defaults are those of the config.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +44,9 @@ pub struct Options {
     pub gzip: bool,
     /// Whether what a connection writes in one poll is sent in one piece.
     pub coalesce_writes: bool,
+    /// Names that the server is called by, besides loopback and where it listens; default none. Where no token is needed,
+    /// it answers to no others over HTTP/1.1, Connect and gRPC-Web.
+    pub hosts: Vec<Host>,
     /// Lets pages of these origins call, by Connect or gRPC-Web; `None`: no pages, and no gRPC-Web.
     pub web: Option<Origins>,
 }
@@ -67,6 +70,7 @@ impl Default for Options {
             drain_limit: Duration::from_secs(10),
             gzip: false,
             coalesce_writes: true,
+            hosts: Vec::new(),
             web: None,
         }
     }

@@ -55,7 +55,7 @@ fn checked(text: &str) -> Option<Origin> {
 }
 
 /// A name of letters, digits, hyphens and dots (RFC 952, 1123), or an address.
-fn is_host(host: &str) -> bool {
+pub(super) fn is_host(host: &str) -> bool {
     let is_address = || host.strip_prefix('[')?.strip_suffix(']')?.parse::<std::net::Ipv6Addr>().ok();
     let is_label = |label: &str| !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     host.split('.').all(is_label) || is_address().is_some()

@@ -1,24 +1,30 @@
 //! Plain HTTP requests, over either version.
 
-use std::net::SocketAddr;
+use std::{io, net::SocketAddr};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::{
-    client::legacy::{Client, ResponseFuture, connect::HttpConnector},
-    rt::TokioExecutor,
+    client::legacy::{Client, ResponseFuture},
+    rt::{TokioExecutor, TokioIo},
 };
 use serde_json::Value;
-use tonic::codegen::http::{HeaderMap, Request, StatusCode, Version};
+use tokio::net::TcpStream;
+use tonic::codegen::http::{HeaderMap, Request, StatusCode, Uri, Version};
+use tower::util::BoxCloneSyncService;
 
 use crate::rig::PATIENCE;
 
 /// A caller of one server.
 pub struct Caller {
-    addr: SocketAddr,
-    client: Client<HttpConnector, Full<Bytes>>,
-    pub version: Version,
+    client: Client<Connector, Full<Bytes>>,
+    version: Version,
+    /// What it calls the server by.
+    pub host: String,
 }
+
+/// Leads to the server, whatever it is called by.
+type Connector = BoxCloneSyncService<Uri, TokioIo<TcpStream>, io::Error>;
 
 /// A whole answer.
 #[derive(Debug)]
@@ -35,14 +41,16 @@ impl Caller {
     }
 
     pub fn new(addr: SocketAddr, version: Version) -> Self {
-        let client = Client::builder(TokioExecutor::new()).http2_only(version == Version::HTTP_2).build_http();
-        Self { addr, client, version }
+        let connect = move |_| async move { TcpStream::connect(addr).await.map(TokioIo::new) };
+        let connector = Connector::new(tower::service_fn(connect));
+        let client = Client::builder(TokioExecutor::new()).http2_only(version == Version::HTTP_2).build(connector);
+        Self { client, version, host: addr.to_string() }
     }
 
     /// Sends a request with these headers, each `name: value`.
     pub fn begin(&self, verb: &str, path: &str, headers: &[&str], body: impl Into<Bytes>) -> ResponseFuture {
         let mut request =
-            Request::builder().method(verb).uri(format!("http://{}{path}", self.addr)).version(self.version);
+            Request::builder().method(verb).uri(format!("http://{}{path}", self.host)).version(self.version);
         for header in headers {
             let (name, value) = header.split_once(": ").unwrap();
             request = request.header(name, value);

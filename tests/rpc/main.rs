@@ -10,6 +10,7 @@ mod drain;
 mod health;
 mod held;
 mod http;
+mod pages;
 mod peers;
 mod reply;
 mod rig;

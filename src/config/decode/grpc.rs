@@ -6,7 +6,7 @@ use promptd_core::{text::clamped, yaml::Fields};
 use super::read::{A_SECOND, ONE, a_count, at_least, count, section, size, span, value, values};
 use crate::{
     config::{Overrides, address},
-    grpc::{Options, Origin, Origins},
+    grpc::{Host, Options, Origin, Origins},
 };
 
 pub(super) fn options(root: &mut Fields<'_, '_>, mut limits: Fields<'_, '_>, overrides: &Overrides) -> Options {
@@ -30,6 +30,7 @@ pub(super) fn options(root: &mut Fields<'_, '_>, mut limits: Fields<'_, '_>, ove
         drain_limit: span(&mut drain, "limit").unwrap_or_default(),
         gzip: grpc.bool("gzip").unwrap_or_default(),
         coalesce_writes: grpc.bool("coalesce_writes").unwrap_or_default(),
+        hosts: values(&mut grpc, "hosts", Host::parse).into_iter().map(|(host, _)| host).collect(),
         web: origins(&mut grpc),
     };
     limits.finish();

@@ -52,6 +52,10 @@ pub(crate) enum Error {
     Forbidden,
     /// The operator locked a field that the request sets.
     Locked(String),
+    /// No token is needed, and the request is for a host that is not this server's.
+    HostNotAllowed,
+    /// No token is needed, and the request is by a page that may not call.
+    OriginNotAllowed,
     /// The deadline passed.
     DeadlineExceeded,
     /// An error of a library, without details.
@@ -85,7 +89,7 @@ impl Error {
                 Code::Unavailable
             }
             Self::TokenMissing | Self::TokenUnknown => Code::Unauthenticated,
-            Self::Forbidden | Self::Locked(_) => Code::PermissionDenied,
+            Self::Forbidden | Self::Locked(_) | Self::HostNotAllowed | Self::OriginNotAllowed => Code::PermissionDenied,
             Self::DeadlineExceeded => Code::DeadlineExceeded,
             Self::Unimplemented(_) => Code::Unimplemented,
             Self::Internal => Code::Internal,
@@ -114,6 +118,8 @@ impl Error {
             Self::TokenUnknown => "TOKEN_UNKNOWN".into(),
             Self::Forbidden => "WORKSPACE_FORBIDDEN".into(),
             Self::Locked(_) => "FIELD_LOCKED".into(),
+            Self::HostNotAllowed => "HOST_NOT_ALLOWED".into(),
+            Self::OriginNotAllowed => "ORIGIN_NOT_ALLOWED".into(),
             Self::DeadlineExceeded => "DEADLINE_EXCEEDED".into(),
             Self::Unimplemented(_) => "UNIMPLEMENTED".into(),
             Self::Internal => "INTERNAL".into(),
@@ -153,6 +159,14 @@ impl Error {
             Self::TokenUnknown => "the token is not known".into(),
             Self::Forbidden => "the token is not for this workspace".into(),
             Self::Locked(field) => format!("{field}: the workspace's operator has locked it; leave it out"),
+            Self::HostNotAllowed => {
+                "the request is for a host that is not this server's; `grpc.hosts` lists the names that it is called by"
+                    .into()
+            }
+            Self::OriginNotAllowed => {
+                "the page that sent the request may not call; `grpc.web_origins` lists the origins whose pages may"
+                    .into()
+            }
             Self::DeadlineExceeded => "the deadline has passed".into(),
             Self::Unimplemented(what) | Self::Foreign(_, what) => shown(what),
             Self::Internal => "the server failed; its log has more under the call's x-request-id".into(),

@@ -128,6 +128,8 @@ mod tests {
             Error::TokenUnknown,
             Error::Forbidden,
             Error::Locked("profile".into()),
+            Error::HostNotAllowed,
+            Error::OriginNotAllowed,
             Error::DeadlineExceeded,
             Error::Unimplemented("no".into()),
             Error::Internal,

@@ -3,22 +3,23 @@
 
 mod connect;
 mod http;
-mod web;
+mod pages;
 
 use std::{
     convert::Infallible,
+    future::ready,
     sync::Arc,
     task::{Context, Poll},
 };
 
-use ::http::{Request, Response, Version, header::CONTENT_TYPE};
+use ::http::{Request, Response, StatusCode, Version, header::CONTENT_TYPE};
 use tonic::body::Body;
 use tower::{Layer as _, Service};
 use tower_http::cors::CorsLayer;
 
-use self::{connect::Connect, http::Http};
+use self::{connect::Connect, http::Http, pages::Pages};
 use super::{
-    Limits, Options,
+    Access, Limits, Options,
     pipeline::{Calls, ResponseFuture},
 };
 
@@ -30,15 +31,17 @@ struct Shared {
     calls: Calls,
     /// What does not come by gRPC.
     http: Http,
-    /// The same, with the headers that let pages read the answer. `None`: no page may call.
-    pages: Option<CorsLayer>,
+    pages: Pages,
+    /// The headers that let pages read an answer. `None`: no page may call.
+    cors: Option<CorsLayer>,
 }
 
 impl Protocols {
-    pub(super) fn new(calls: Calls, options: &Options, limits: Arc<Limits>) -> Self {
+    pub(super) fn new(calls: Calls, options: &Options, limits: Arc<Limits>, access: Arc<Access>) -> Self {
         let connect = Connect::new(calls.clone(), options, limits);
         let http = Http::new(calls.clone(), connect, options.web.is_some());
-        Self(Arc::new(Shared { calls, http, pages: options.web.as_ref().map(web::cors) }))
+        let cors = options.web.as_ref().map(pages::cors);
+        Self(Arc::new(Shared { calls, http, pages: Pages::new(access, options), cors }))
     }
 }
 
@@ -55,9 +58,12 @@ impl Service<Request<Body>> for Protocols {
         if request.version() == Version::HTTP_2 && is_grpc(&request) {
             return self.0.calls.clone().call(request);
         }
+        if let Err(error) = self.0.pages.check(&request) {
+            return Box::pin(ready(Ok(connect::refuse(StatusCode::FORBIDDEN, error))));
+        }
         let mut http = self.0.http.clone();
-        match &self.0.pages {
-            Some(pages) => Box::pin(pages.layer(http).call(request)),
+        match &self.0.cors {
+            Some(cors) => Box::pin(cors.layer(http).call(request)),
             None => http.call(request),
         }
     }

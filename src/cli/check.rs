@@ -60,7 +60,10 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
             Err(failure) => failed = failed.or(Some(failure)),
         }
     }
-    print(rendered(arguments.format, &reported))?;
+    // A workspace that could not be read is not one without findings.
+    if failed.is_none() || !reported.is_empty() || arguments.format != Format::Human {
+        print(rendered(arguments.format, &reported))?;
+    }
     let counts = Counts::of(reported.iter().map(|one| &one.finding));
     match failed {
         Some(failure) => Err(failure),

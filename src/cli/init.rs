@@ -50,7 +50,7 @@ fn exists(path: &Path) -> bool {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let failure = |e: std::io::Error| Failure::run(format!("{} cannot be written: {e}", path.display()));
+    let failure = |e: std::io::Error| Failure::run(format!("cannot write {}: {e}", path.display()));
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(failure)?;
     }

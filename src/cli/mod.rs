@@ -78,7 +78,7 @@ fn print(text: impl fmt::Display) -> Result<(), Failure> {
 fn check_written(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::run(format!("the result cannot be written: {error}")))
+            Err(Failure::run(format!("cannot write the result: {error}")))
         }
         _ => Ok(()),
     }

@@ -142,7 +142,7 @@ fn turn_file(arguments: &Arguments, offline: &Offline) -> Result<TurnAndProfile,
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    let failure = |e: io::Error| Failure::run(format!("the turn {} cannot be read: {e}", path.display()));
+    let failure = |e: io::Error| Failure::run(format!("cannot read the turn {}: {e}", path.display()));
     if path.as_os_str() != "-" {
         return fs::read_to_string(path).map_err(failure);
     }

@@ -76,7 +76,7 @@ fn name(path: Option<&Path>) -> String {
 
 /// The current folder, from which paths in arguments start.
 pub(super) fn current_folder() -> Result<PathBuf, Failure> {
-    std::env::current_dir().map_err(|e| Failure::run(format!("the current folder cannot be read: {e}")))
+    std::env::current_dir().map_err(|e| Failure::run(format!("cannot read the current folder: {e}")))
 }
 
 /// A workspace given as an argument, `DIR` or `ID=DIR`.

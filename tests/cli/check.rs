@@ -101,6 +101,7 @@ fn many_workspaces_are_checked_even_if_one_is_missing() {
     assert_eq!(ran.code, 2);
     assert!(ran.out.contains("b/workspace.yaml:1:1"), "{}", ran.out);
     assert_eq!(ran.err, "error: folder not found: missing\n");
+    assert_eq!(run(home.path(), &["check", "missing"]).out, "");
 }
 
 #[test]

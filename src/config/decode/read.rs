@@ -122,7 +122,16 @@ pub(super) fn section<'n, 'f>(root: &mut Fields<'n, 'f>, key: &'static str) -> F
             let below = |setting: &&str| setting.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
             let keys = TABLE.iter().map(|setting| setting.key).filter(below);
             let keys: Vec<_> = keys.map(|setting| format!("`{}`", &setting[key.len() + 1..])).collect();
-            let message = format!("`{key}` must be a mapping of {}, not {}", keys.join(", "), node.kind());
+            let hint = match &node.value {
+                Value::Scalar(folder) if key == "workspaces" => {
+                    let folder = &folder.text;
+                    format!(
+                        ": write `root: {folder}` for a folder of workspaces, `single: [{folder}]` for a single one"
+                    )
+                }
+                _ => String::new(),
+            };
+            let message = format!("`{key}` must be a mapping of {}, not {}{hint}", keys.join(", "), node.kind());
             root.faults().add(Code::WrongType, node.at, message);
             Fields::at_path(&EMPTY, key.to_owned(), root.faults())
         }

@@ -6,10 +6,15 @@ use promptd::grpc::{
 };
 use promptd_contract::proto;
 use promptd_core::workspace::MemoryTree;
-use tonic::{Code, Request};
+use prost::Message as _;
+use prost_reflect::{DescriptorPool, DynamicMessage, Value};
+use tonic::{Code, Request, codegen::http::Version};
 use tonic_types::StatusExt as _;
 
-use crate::rig::{PATIENCE, Rig, Setup, ask, ask_with, harbor, refused};
+use crate::{
+    http::Caller,
+    rig::{PATIENCE, Rig, Setup, ask, ask_with, harbor, refused},
+};
 
 const ALL: &str = "operator-token-0001";
 const ONE: &str = "harbour-token-00002";
@@ -73,6 +78,38 @@ async fn only_health_answers_without_a_token() {
     );
     rig.health().await.check(HealthCheckRequest::default()).await.unwrap();
     prompts.assemble_prompt(by(ALL, ask())).await.unwrap();
+}
+
+/// The status of a call with this message; the header of an answer that has no body.
+async fn status_of(caller: &Caller, path: &str, token: Option<&str>, message: &[u8]) -> String {
+    let token = token.map(|token| format!("authorization: Bearer {token}"));
+    let headers: Vec<_> =
+        ["content-type: application/grpc", "te: trailers"].into_iter().chain(token.as_deref()).collect();
+    let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+    let answer = caller.send("POST", path, &headers, [&[0], &length[..], message].concat()).await;
+    answer.header("grpc-status").to_owned()
+}
+
+/// The methods are those of the contract's descriptors, so that none that is added is left out.
+#[tokio::test]
+async fn every_method_needs_a_token_for_the_workspace_that_it_names() {
+    let rig = start().await;
+    let caller = Caller::new(rig.addr, Version::HTTP_2);
+    let contract = DescriptorPool::decode(proto::DESCRIPTORS).unwrap();
+    let services: Vec<_> = contract.services().filter(|service| service.package_name() == "promptd.v1").collect();
+    let mut of_workspaces = 0;
+    for method in services.iter().flat_map(prost_reflect::ServiceDescriptor::methods) {
+        let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
+        let unauthenticated = (Code::Unauthenticated as i32).to_string();
+        assert_eq!(status_of(&caller, &path, None, &[]).await, unauthenticated, "{path}");
+        let Some(field) = method.input().get_field_by_name("workspace_id") else { continue };
+        of_workspaces += 1;
+        let mut message = DynamicMessage::new(method.input());
+        message.set_field(&field, Value::String("secret".to_owned()));
+        let denied = (Code::PermissionDenied as i32).to_string();
+        assert_eq!(status_of(&caller, &path, Some(ONE), &message.encode_to_vec()).await, denied, "{path}");
+    }
+    assert!(of_workspaces >= 6, "{of_workspaces}");
 }
 
 #[tokio::test]

@@ -10,8 +10,7 @@ use promptd_core::{
 };
 
 use super::{
-    CommandResult,
-    color::is_styled,
+    CommandResult, is_styled,
     load::{Loaded, Offline},
     print,
     settings::ConfigFile,

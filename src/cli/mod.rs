@@ -4,7 +4,6 @@
 //! arguments, a missing folder). Results go to standard output, messages about them to standard error.
 
 mod check;
-mod color;
 mod docs;
 mod explain;
 mod folder;
@@ -23,9 +22,8 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Parser, Subcommand};
-
-use self::color::Color;
+use anstream::{AutoStream, ColorChoice, stream::RawStream};
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// Assembles the prompts of an agent, turn by turn, from the files of a workspace.
 #[derive(Parser)]
@@ -48,6 +46,28 @@ enum Command {
     Docs(docs::Arguments),
 }
 
+/// The values of `--color`.
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Color {
+    /// On a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    /// Makes it the choice of the whole process.
+    fn apply(self) {
+        let choice = match self {
+            Self::Auto => ColorChoice::Auto,
+            Self::Always => ColorChoice::Always,
+            Self::Never => ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
     let Arguments { command, color } = Arguments::parse();
@@ -67,6 +87,11 @@ pub(crate) fn run() -> ExitCode {
 }
 
 type CommandResult = Result<ExitCode, Failure>;
+
+/// Whether what is written to the stream has colour.
+fn is_styled(stream: &impl RawStream) -> bool {
+    AutoStream::choice(stream) != ColorChoice::Never
+}
 
 /// Writes a result to standard output.
 fn print(text: impl fmt::Display) -> Result<(), Failure> {

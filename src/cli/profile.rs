@@ -10,8 +10,7 @@ use promptd_core::{
 use promptd_source::{FileSet, read_files};
 
 use super::{
-    CommandResult, Failure,
-    color::is_styled,
+    CommandResult, Failure, is_styled,
     load::Offline,
     print,
     settings::{self, ConfigFile},

@@ -24,9 +24,7 @@ use promptd_core::{
 use prost_reflect::DynamicMessage;
 
 use super::{
-    CommandResult, Failure, check_written,
-    color::is_styled,
-    explain,
+    CommandResult, Failure, check_written, explain, is_styled,
     load::{Loaded, Offline, WorkspaceArgument},
     profile,
     settings::{self, ConfigFile},

@@ -13,7 +13,7 @@ use promptd_core::{
     yaml::MAX_YAML_BYTES,
 };
 
-use super::{Failure, color::is_styled};
+use super::{Failure, is_styled};
 
 /// The config file that is used if it exists and no other is given.
 const DEFAULT_CONFIG: &str = "config/promptd.yaml";

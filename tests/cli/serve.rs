@@ -71,8 +71,7 @@ fn two_stop_signals_at_once_are_one_and_a_later_one_means_now() {
         ("ws/AGENTS.md", "A."),
     ]);
     let mut service = Service::start(home.path(), &["serve", "--config", "promptd.yaml"]);
-    service.signal("-TERM");
-    service.signal("-INT");
+    service.signal_twice("-TERM", "-INT");
     service.wait_for_log("stopping: waiting for calls to end");
     assert!(assemble(&service.address(), of("ws")).is_ok());
     // The time that tells two requests apart is measured by the clock.

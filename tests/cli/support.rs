@@ -97,6 +97,13 @@ impl Service {
         assert!(Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap().success());
     }
 
+    /// Sends both at once, as far as a shell can.
+    pub(crate) fn signal_twice(&self, first: &str, second: &str) {
+        let pid = self.child.id();
+        let line = format!("kill {first} {pid}; kill {second} {pid}");
+        assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
+    }
+
     /// Waits for its end; the log.
     pub(crate) fn ended(mut self) -> (ExitStatus, String) {
         let mut log = String::new();

@@ -20,7 +20,7 @@ use tracing_subscriber::{
 };
 
 use self::queue::{LogQueue, MAX_QUEUED_BYTES};
-use super::color::is_styled;
+use super::is_styled;
 
 /// How long the end of the process waits for the last lines to be read.
 const FLUSH_LIMIT: Duration = Duration::from_millis(500);

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+mod child;
+mod denied;
+mod descriptors;
 mod faults;
 mod files;
 mod injected;

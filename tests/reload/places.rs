@@ -1,12 +1,15 @@
 //! Workspaces that appear, go, move, and are not what they should be.
 
-use std::{fs, os::unix::fs::symlink, path::Path};
+use std::{fs, os::unix::fs::symlink, path::Path, time::Duration};
 
 use promptd_core::{finding::Code, id::Id};
-use promptd_source::{Options, store::State};
+use promptd_source::{Options, WatchMode, store::State};
 use tokio::time::timeout;
 
-use crate::service::{NEVER, Service, options, waiting};
+use crate::{
+    service::{NEVER, Service, options, waiting},
+    site::skill_text,
+};
 
 fn make(folder: &Path, text: &str) {
     fs::create_dir_all(folder).unwrap();
@@ -151,6 +154,53 @@ fn links_lead_where_the_config_allows_and_are_followed_by_events() {
     let State::Ready(loaded) = &*service.store.get("ws").unwrap() else { panic!("not served") };
     assert!(loaded.snapshot.documents.is_empty());
     assert!(loaded.snapshot.findings.iter().any(|finding| finding.code == Code::LinkOutside));
+}
+
+/// A link's target may come late, or go and come back: it is served by events alone, and by polling.
+#[test]
+fn an_allowed_link_target_may_come_late_and_go_and_come_back() {
+    for watch in [WatchMode::Auto, WatchMode::Poll] {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, common, away) =
+            (folder.path().join("root"), folder.path().join("deep/common"), folder.path().join("away"));
+        fs::create_dir_all(root.join("ws/skills")).unwrap();
+        symlink("../../deep/common/AGENTS.md", root.join("ws/AGENTS.md")).unwrap();
+        symlink("../../../deep/common/linked", root.join("ws/skills/linked")).unwrap();
+        let options = Options {
+            watch,
+            poll_interval: Duration::from_millis(50),
+            allowed_link_targets: vec![common.clone()],
+            ..options(&root)
+        };
+        let service = Service::start(options);
+        let broken = |state: &State| {
+            matches!(state, State::Ready(loaded) if loaded.snapshot.documents.is_empty()
+                && loaded.snapshot.active.iter().map(|f| f.code).eq([Code::LinkBroken; 2]))
+        };
+        let whole = |text: &'static str| {
+            move |state: &State| {
+                has(text)(state)
+                    && matches!(state, State::Ready(loaded) if loaded.snapshot.skills.len() == 1
+                        && loaded.snapshot.active.is_empty())
+            }
+        };
+        service.wait("ws", "broken links", broken);
+        make(&common, "late");
+        fs::create_dir(common.join("linked")).unwrap();
+        fs::write(common.join("linked/SKILL.md"), skill_text("linked", 1)).unwrap();
+        service.wait("ws", "a target that came late", whole("late"));
+        for text in ["first", "second"] {
+            fs::rename(&common, &away).unwrap();
+            service.wait("ws", "broken links again", broken);
+            fs::write(away.join("AGENTS.md"), text).unwrap();
+            fs::rename(&away, &common).unwrap();
+            service.wait("ws", "a target that came back", whole(text));
+        }
+        fs::rename(folder.path().join("deep"), &away).unwrap();
+        service.wait("ws", "broken links, the folder above gone", broken);
+        fs::rename(&away, folder.path().join("deep")).unwrap();
+        service.wait("ws", "a target whose folder above came back", whole("second"));
+    }
 }
 
 #[test]

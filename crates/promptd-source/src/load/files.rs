@@ -40,7 +40,7 @@ pub fn read(set: &FileSet) -> Contents {
 pub(crate) fn load(set: &FileSet) -> (ReadSet, Contents) {
     let tree = match DiskTree::open(Path::new("/"), &[]) {
         Ok(tree) => tree,
-        Err((error, read)) => return (read, named(set).map(|path| (path, Err(error))).collect()),
+        Err((error, read)) => return (read, named(set).iter().map(|path| (path.clone(), Err(error))).collect()),
     };
     let paths: Vec<PathBuf> = match set {
         FileSet::Paths(paths) => paths.clone(),
@@ -62,10 +62,11 @@ pub(crate) fn load(set: &FileSet) -> (ReadSet, Contents) {
     (tree.into_read_set(), contents)
 }
 
-fn named(set: &FileSet) -> impl Iterator<Item = PathBuf> {
+/// What the set names, whatever is there.
+fn named(set: &FileSet) -> &[PathBuf] {
     match set {
-        FileSet::Paths(paths) => paths.clone().into_iter(),
-        FileSet::Folder { .. } => Vec::new().into_iter(),
+        FileSet::Paths(paths) => paths,
+        FileSet::Folder { path, .. } => std::slice::from_ref(path),
     }
 }
 

@@ -1,9 +1,11 @@
 //! An invalid part keeps its last good version and is reported, while other edits are served.
 
-use std::fs;
+use std::{fs, sync::Arc};
 
 use promptd_core::{
     finding::{Code, Finding},
+    prompt::assemble,
+    turn::Turn,
     workspace::Snapshot,
 };
 use promptd_source::{
@@ -120,6 +122,56 @@ fn a_profile_is_reloaded_and_an_invalid_one_keeps_its_last_good_version() {
     service.wait("ws", "the new profile beside it", ready(|snapshot| snapshot.profiles.get("other").is_some()));
     assert!(service.source.profiles().get("mine").is_some(), "the last good version stays");
     assert!(service.source.status().problems().iter().any(|problem| problem.contains("mine.yaml")));
+}
+
+/// Workspaces that use an invalid profile say so, and so does a prompt of any workspace that is made with it.
+#[test]
+fn an_invalid_profile_is_reported_in_every_answer_that_uses_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, profiles) = (folder.path().join("root"), folder.path().join("profiles"));
+    for (id, manifest) in [("user", "profile: mine\n"), ("other", "{}\n")] {
+        fs::create_dir_all(root.join(id)).unwrap();
+        fs::write(root.join(id).join("workspace.yaml"), manifest).unwrap();
+    }
+    fs::create_dir_all(&profiles).unwrap();
+    // The name is not the file's, so that an unreadable file does not tell it.
+    let file = profiles.join("file.yaml");
+    let good = "name: mine\nextends: five-layer\n";
+    fs::write(&file, good).unwrap();
+    let service = Service::start(Options { profiles: Some(profiles), ..options(&root) });
+    let is_reported = |snapshot: &Snapshot| {
+        snapshot.active.iter().any(|f| f.code == Code::ProfileInvalid && f.is_error())
+            && snapshot.findings.iter().any(|f| f.code == Code::ProfileInvalid)
+    };
+    let in_prompt = |id: &str, profile: &str| {
+        let State::Ready(loaded) = &*service.store.get(id).unwrap() else { panic!("{id} is not served") };
+        let profile = Arc::clone(loaded.snapshot.profiles.get(profile).expect("the last good version stays"));
+        let turn = Turn::at(loaded.at);
+        let prompt = assemble(&loaded.snapshot, &profile, &turn).unwrap();
+        prompt.findings.iter().filter(|finding| finding.code == Code::ProfileInvalid).count()
+    };
+    let last_good = "; the last good version";
+    for bad in ["messages: [\n", "extends: five-layer\nsektions: []\n", "extends: nobody\n", "", "a dead link"] {
+        if bad == "a dead link" {
+            fs::remove_file(&file).unwrap();
+            std::os::unix::fs::symlink("away", &file).unwrap();
+        } else {
+            fs::write(&file, format!("name: mine\n{bad}")).unwrap();
+        }
+        let what = format!("PROFILE_INVALID for {bad:?}");
+        let (state, _) = service.wait("user", &what, ready(is_reported));
+        let State::Ready(loaded) = &*state else { unreachable!() };
+        let finding = loaded.snapshot.active.iter().find(|f| f.code == Code::ProfileInvalid).unwrap();
+        assert!(finding.place.to_string().starts_with("profiles/file.yaml"), "{finding:?}");
+        assert!(finding.message.contains(last_good), "{finding:?}");
+        service.wait("other", &what, ready(|snapshot| snapshot.profiles.error("mine").is_some()));
+        assert_eq!((in_prompt("user", "mine"), in_prompt("user", "five-layer")), (1, 1), "{what}");
+        assert_eq!((in_prompt("other", "mine"), in_prompt("other", "five-layer")), (1, 0), "{what}");
+        let _ = fs::remove_file(&file);
+        fs::write(&file, good).unwrap();
+        service.wait("user", "the fixed profile", ready(|snapshot| snapshot.active.is_empty()));
+        service.wait("other", "the fixed profile", ready(|snapshot| snapshot.profiles.error("mine").is_none()));
+    }
 }
 
 #[test]

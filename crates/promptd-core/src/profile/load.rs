@@ -33,6 +33,8 @@ pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet
 
     let mut findings = Vec::new();
     let mut profiles: Vec<Arc<Profile>> = Vec::new();
+    let mut stale = Vec::new();
+    let mut nameless = None;
     for (index, source) in own.iter().enumerate() {
         let twin = own[..index].iter().find(|other| other.name() == source.name());
         let (profile, mut faults) = source.build(&own, &shipped, false);
@@ -42,7 +44,14 @@ pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet
         }
         match profile.filter(|_| faults.is_empty()) {
             Some(profile) => profiles.push(Arc::new(profile)),
-            None => profiles.extend(previous.and_then(|set| set.get(source.name())).cloned()),
+            None => {
+                if let Some(last_good) = previous.and_then(|set| set.get(source.name())) {
+                    profiles.push(Arc::clone(last_good));
+                    stale.extend(faults.first().map(|fault| (source.name(), last_good_kept(fault.clone()))));
+                } else if source.raw.is_none() {
+                    nameless = nameless.or(faults.first().cloned());
+                }
+            }
         }
         findings.extend(faults.into_iter().map(finding));
     }
@@ -54,7 +63,12 @@ pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet
         }
     }
     profiles.dedup_by(|a, b| a.name == b.name);
-    (ProfileSet::new(profiles), findings)
+    let set = ProfileSet::new(profiles);
+    let set = stale.into_iter().fold(set, |set, (name, error)| set.with_error(name, error));
+    match (nameless, previous) {
+        (Some(fault), Some(previous)) => (set.keeping_missing(previous, &last_good_kept(fault)), findings),
+        _ => (set, findings),
+    }
 }
 
 impl ProfileSet {
@@ -68,6 +82,12 @@ impl ProfileSet {
 fn finding(fault: ProfileFault) -> Finding {
     let (code, message) = fault.value;
     Finding::new(code, Place::at(format!("profiles/{}", fault.file), fault.at.line, fault.at.column), message)
+}
+
+/// What every prompt made with the last good version carries, by the first fault of the file.
+fn last_good_kept(fault: ProfileFault) -> Finding {
+    let Finding { place, message, .. } = finding(fault);
+    Finding::new(Code::ProfileInvalid, place, format!("{message}; the last good version of the profile stays in use"))
 }
 
 /// A profile's file, decoded.

@@ -1,11 +1,14 @@
 //! All profiles: the built-in ones, and the operator's over them.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use sha2::{Digest as _, Sha256};
 
 use super::{FilePattern, Profile};
-use crate::digest::Digest;
+use crate::{digest::Digest, finding::Finding};
 
 /// All profiles that the service knows, in name order.
 #[derive(Debug, Default, Clone)]
@@ -13,6 +16,8 @@ pub struct ProfileSet {
     profiles: Vec<Arc<Profile>>,
     files: BTreeSet<FilePattern>,
     hash: Arc<str>,
+    /// By profile: why its last good version stays in use.
+    errors: BTreeMap<String, Finding>,
 }
 
 impl ProfileSet {
@@ -38,17 +43,49 @@ impl ProfileSet {
         self.files.iter()
     }
 
-    /// SHA-256 over all of their sources, in hex: part of every revision.
+    /// SHA-256 over all of their sources and errors, in hex: part of every revision.
     #[must_use]
     pub fn hash(&self) -> &str {
         &self.hash
+    }
+
+    /// Why the last good version of a profile stays in use, while its file is invalid or cannot be read: every prompt made
+    /// with it carries the error.
+    #[must_use]
+    pub fn error(&self, name: &str) -> Option<&Finding> {
+        self.errors.get(name)
+    }
+
+    /// The same set with an error of the profile of that name.
+    #[must_use]
+    pub fn with_error(mut self, name: &str, error: Finding) -> Self {
+        let mut hasher = Sha256::new();
+        hasher.update(&*self.hash);
+        hasher.update(format!("{name} {error:?}"));
+        self.hash = Digest(hasher.finalize().into()).to_hex().into();
+        self.errors.insert(name.to_owned(), error);
+        self
     }
 
     /// The same set with this profile instead of the one of its name, if it has one.
     #[must_use]
     pub fn keeping(&self, profile: &Arc<Profile>) -> Self {
         let others = self.profiles.iter().filter(|other| other.name != profile.name);
-        Self::new(others.chain([profile]).cloned().collect())
+        let set = Self::new(others.chain([profile]).cloned().collect());
+        self.errors.iter().fold(set, |set, (name, error)| set.with_error(name, error.clone()))
+    }
+
+    /// The same set with the operator's profiles of an earlier one that are missing here, each with the error: a file that
+    /// cannot be read or parsed does not say which profile it has, so that any of them may be its own.
+    #[must_use]
+    pub fn keeping_missing(self, earlier: &Self, error: &Finding) -> Self {
+        let missing = |set: &Self, known: &Profile| set.get(known.name.as_str()).is_none_or(|now| now.built_in);
+        earlier.iter().filter(|known| !known.built_in).fold(self, |set, known| {
+            if !missing(&set, known) {
+                return set;
+            }
+            set.keeping(known).with_error(known.name.as_str(), error.clone())
+        })
     }
 
     pub(super) fn new(mut profiles: Vec<Arc<Profile>>) -> Self {
@@ -61,6 +98,7 @@ impl ProfileSet {
             hasher.update([0]);
         }
         let files = profiles.iter().flat_map(|profile| profile.files().collect::<Vec<_>>()).collect();
-        Self { hash: Digest(hasher.finalize().into()).to_hex().into(), profiles, files }
+        let hash = Digest(hasher.finalize().into()).to_hex().into();
+        Self { profiles, files, hash, errors: BTreeMap::new() }
     }
 }

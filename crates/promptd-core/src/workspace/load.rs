@@ -46,6 +46,9 @@ pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
     let mut collector = Collector::default();
     let (manifest, manifest_sha256) = load_manifest(input, &mut collector)?;
     let profiles = profiles(input, &manifest);
+    if let Some(error) = profiles.error(manifest.profile.as_str()) {
+        collector.report(error.clone(), Audience::Callers);
+    }
     let paths = files::to_read(&manifest, &profiles, input.tree, input.previous);
     let (documents, unusable) = load_documents(input, &paths, &mut collector);
     report_missing(input, &manifest, &mut collector);

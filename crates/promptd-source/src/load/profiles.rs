@@ -23,34 +23,29 @@ pub(crate) fn load(
 ) -> (ProfileSet, Vec<Finding>) {
     let mut read: Vec<ProfileFile> = Vec::new();
     let mut unreadable = Vec::new();
-    let mut kept = Vec::new();
-    let known = || previous.into_iter().flat_map(ProfileSet::iter);
-    let mut report = |place: String, fault: String| {
-        let last_good = if previous.is_some() { "; the last good version stays in use" } else { "" };
-        unreadable.push(Finding::new(Code::ProfileInvalid, Place::file(place), format!("{fault}{last_good}")));
-    };
     for (path, bytes) in contents {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match bytes {
             Ok(bytes) => read.push((name, bytes.clone())),
-            Err(error) if options.profiles.as_ref() == Some(path) => {
-                let error =
-                    if let ReadError::WrongKind(_) = error { "is not a folder".into() } else { error.to_string() };
-                report("profiles".into(), format!("the folder of profiles {error}"));
-                kept.extend(known());
-            }
             Err(error) => {
-                report(format!("profiles/{name}"), format!("the profile {error}"));
-                // A profile has its file's name unless the file says another, which cannot be read now.
-                kept.extend(
-                    known().filter(|profile| path.file_stem().is_some_and(|stem| stem == profile.name.as_str())),
-                );
+                let is_folder = options.profiles.as_ref() == Some(path);
+                let place = if is_folder { "profiles".to_owned() } else { format!("profiles/{name}") };
+                let message = match error {
+                    ReadError::WrongKind(_) if is_folder => "the profiles folder is not a folder".to_owned(),
+                    error if is_folder => format!("the profiles folder {error}"),
+                    error => format!("the profile {error}"),
+                };
+                let kept = if previous.is_some() { "; the last good version stays in use" } else { "" };
+                unreadable.push(Finding::new(Code::ProfileInvalid, Place::file(place), format!("{message}{kept}")));
             }
         }
     }
-    let (profiles, mut findings) = profile::load(&read, previous);
+    let (mut profiles, mut findings) = profile::load(&read, previous);
+    if let (Some(error), Some(previous)) = (unreadable.first(), previous) {
+        profiles = profiles.keeping_missing(previous, error);
+    }
     findings.extend(unreadable);
-    (kept.into_iter().fold(profiles, |profiles, profile| profiles.keeping(profile)), findings)
+    (profiles, findings)
 }
 
 /// The files that are profiles.

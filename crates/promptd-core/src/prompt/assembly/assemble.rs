@@ -54,6 +54,9 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
         findings: findings.into_iter().map(Cow::Owned).collect(),
     };
     assembly.findings.extend(snapshot.active.iter().map(Cow::Borrowed));
+    if profile.name != snapshot.manifest.profile {
+        assembly.findings.extend(snapshot.profiles.error(profile.name.as_str()).map(Cow::Borrowed));
+    }
     for (part, prepared) in profile.parts.iter().zip(&prepared.parts) {
         match part {
             Part::Message(spec) => assembly.message(spec, &scope, prepared),

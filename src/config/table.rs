@@ -81,6 +81,21 @@ pub const TABLE: &[Setting] = &[
         "1024",
         "The most calls answered at once, streams and health checks not counted; one more is UNAVAILABLE with a time to retry.",
     ),
+    fixed(
+        "limits.max_heavy",
+        "0",
+        "The most calls whose work takes long (large requests and replies, token counts, filters of many globs) at once, off the threads that serve other calls; the next ones wait within their deadline. `0`: one less than there are cores, at least 1.",
+    ),
+    live(
+        "limits.max_unread_bytes",
+        "256MiB",
+        "The most bytes of requests that are being received or answered, an eighth of it for one connection; more are UNAVAILABLE, or RESOURCE_EXHAUSTED for the connection.",
+    ),
+    live(
+        "limits.max_unsent_bytes",
+        "256MiB",
+        "The most bytes of answers that clients have not taken yet, an eighth of it for one connection; more are UNAVAILABLE, or RESOURCE_EXHAUSTED for the connection.",
+    ),
     live("limits.max_streams", "10000", "The most open streams: `WatchWorkspace`, `Health.Watch`, reflection."),
     live("limits.max_connections", "10000", "The most connections; more are closed at once."),
     fixed("limits.max_streams_per_connection", "1024", "The most streams that one connection may have open."),
@@ -97,6 +112,11 @@ pub const TABLE: &[Setting] = &[
     live("limits.max_tool_calls", "1000", "The most tool calls of one message."),
     live("limits.max_context_files", "1000", "The most entries of `turn.context_files`."),
     live("limits.max_digests", "16384", "The most entries of `if_none_match`."),
+    live(
+        "limits.max_values",
+        "100000",
+        "The most items of all lists and objects of a request together; they are counted before they are decoded.",
+    ),
     fixed("revisions.count", "16", "How many revisions of a workspace can be pinned, the newest included."),
     fixed("revisions.bytes", "64MiB", "The most bytes that the older revisions of one workspace may hold."),
     fixed(

@@ -9,8 +9,9 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use tokio::sync::Semaphore;
 
-use super::Options;
+use super::{Options, budget::Budget};
 use promptd_contract::decode;
 
 /// The limits in use; shared by the server and whoever replaces them.
@@ -21,6 +22,10 @@ pub struct Limits {
     pub(super) streams: Arc<Permits>,
     pub(super) connections: Arc<Permits>,
     pub(super) blocking: Arc<Permits>,
+    /// Calls whose work takes long wait for one of these.
+    pub(super) heavy: Arc<Semaphore>,
+    pub(super) unread: Arc<Budget>,
+    pub(super) unsent: Arc<Budget>,
     max_call_micros: AtomicU64,
     retry: Duration,
 }
@@ -33,6 +38,9 @@ impl Limits {
             streams: Arc::default(),
             connections: Arc::default(),
             blocking: Arc::default(),
+            heavy: Arc::new(Semaphore::new(options.max_heavy.unwrap_or_else(heavy_by_cores))),
+            unread: Arc::default(),
+            unsent: Arc::default(),
             max_call_micros: AtomicU64::new(0),
             retry: options.retry_delay,
         };
@@ -48,6 +56,8 @@ impl Limits {
         self.blocking.set_max(options.max_in_flight);
         self.streams.set_max(options.max_streams);
         self.connections.set_max(options.max_connections);
+        self.unread.set_max(options.max_unread_bytes);
+        self.unsent.set_max(options.max_unsent_bytes);
         let micros = u64::try_from(options.max_call_time.as_micros()).unwrap_or(u64::MAX);
         self.max_call_micros.store(micros, Ordering::Relaxed);
     }
@@ -61,6 +71,11 @@ impl Limits {
     pub(super) fn max_call_time(&self) -> Duration {
         Duration::from_micros(self.max_call_micros.load(Ordering::Relaxed))
     }
+}
+
+/// One core stays free for all other calls.
+fn heavy_by_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().saturating_sub(1).max(1))
 }
 
 /// A bounded number of permits. Not a semaphore: nobody waits for one, and the bound can change.
@@ -81,6 +96,10 @@ impl Permits {
         let one_more = |held: usize| (held < max).then(|| held + 1);
         self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
         Some(Permit(Arc::clone(self)))
+    }
+
+    pub(super) fn max(&self) -> usize {
+        self.max.load(Ordering::Relaxed)
     }
 
     fn set_max(&self, max: usize) {

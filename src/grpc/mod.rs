@@ -4,6 +4,8 @@
 //! [`services`] answer, [`pipeline`] is what happens around every call, and [`transport`] accepts connections. [`server`] puts
 //! them together; [`options`], [`limits`], [`lifecycle`] and [`telemetry`] are used by all.
 
+mod budget;
+mod deadline;
 mod hosts;
 mod lifecycle;
 mod limits;

@@ -23,6 +23,12 @@ pub struct Options {
     pub max_connections: usize,
     /// How many streams one connection may have open; at least 1.
     pub max_streams_per_connection: u32,
+    /// The most bytes of requests that are being received or answered; an eighth of it for one connection.
+    pub max_unread_bytes: usize,
+    /// The most bytes of answers that clients have not taken yet; an eighth of it for one connection.
+    pub max_unsent_bytes: usize,
+    /// The most calls that work on blocking threads at once; `None`: one less than there are cores, at least 1.
+    pub max_heavy: Option<usize>,
     /// The longest that one call may take, whatever deadline the caller set; at least a second. Streams are not bounded.
     pub max_call_time: Duration,
     /// How often a silent connection is pinged; at least a second.
@@ -61,6 +67,9 @@ impl Default for Options {
             max_streams: 10_000,
             max_connections: 10_000,
             max_streams_per_connection: 1_024,
+            max_unread_bytes: 256 << 20,
+            max_unsent_bytes: 256 << 20,
+            max_heavy: None,
             max_call_time: Duration::from_secs(60),
             keepalive_interval: Duration::from_secs(60),
             keepalive_timeout: Duration::from_secs(20),

@@ -76,7 +76,7 @@ impl Server {
             tls,
             write_timeout: options.keepalive_interval.saturating_add(options.keepalive_timeout),
             coalesce_writes: options.coalesce_writes,
-            permits: Arc::clone(&limits.connections),
+            limits: Arc::clone(&limits),
             telemetry: Arc::clone(&telemetry),
         };
         let services = Services::new(&options, backend, Arc::clone(&limits), Arc::clone(&lifecycle));

@@ -4,6 +4,7 @@
 
 mod assemble;
 mod auth;
+mod bounds;
 mod call;
 mod connect;
 mod drain;
@@ -12,6 +13,7 @@ mod held;
 mod http;
 mod pages;
 mod peers;
+mod raw;
 mod reply;
 mod rig;
 mod tls;

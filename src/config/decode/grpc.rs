@@ -21,6 +21,9 @@ pub(super) fn options(root: &mut Fields<'_, '_>, mut limits: Fields<'_, '_>, ove
         max_streams: at_least(&ONE, &mut limits, "max_streams", a_count),
         max_connections: at_least(&ONE, &mut limits, "max_connections", a_count),
         max_streams_per_connection: clamped(at_least(&ONE, &mut limits, "max_streams_per_connection", a_count)),
+        max_unread_bytes: at_least(&ONE, &mut limits, "max_unread_bytes", size),
+        max_unsent_bytes: at_least(&ONE, &mut limits, "max_unsent_bytes", size),
+        max_heavy: a_count(&mut limits, "max_heavy").filter(|calls| *calls > 0),
         max_call_time: at_least(&A_SECOND, &mut limits, "max_call_time", span),
         keepalive_interval: at_least(&A_SECOND, &mut grpc, "keepalive_interval", span),
         keepalive_timeout: at_least(&A_SECOND, &mut grpc, "keepalive_timeout", span),
@@ -49,6 +52,7 @@ fn request_limits(limits: &mut Fields<'_, '_>) -> decode::Limits {
         max_tool_calls: count(limits, "max_tool_calls"),
         max_context_files: count(limits, "max_context_files"),
         max_digests: count(limits, "max_digests"),
+        max_values: count(limits, "max_values"),
     }
 }
 

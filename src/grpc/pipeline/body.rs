@@ -1,10 +1,11 @@
-//! The body of an open stream: it ends when the server must end it, with a status that says why.
+//! The bodies of answers. That of an open stream ends when the server must end it, with a status that says why.
 
 use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -13,26 +14,73 @@ use http_body::{Body as HttpBody, Frame};
 use tonic::{Code, Status, body::Body};
 
 use super::{error::Error, record::Record, status::with_details};
-use crate::grpc::limits::Permit;
+use crate::grpc::{budget::Hold, limits::Permit, transport::Peer};
+
+/// The body of a single answer, whose first frame was taken out to be counted.
+pub(super) struct AnswerBody {
+    first: Option<Frame<Bytes>>,
+    rest: Body,
+}
+
+impl AnswerBody {
+    pub(super) fn new(first: Frame<Bytes>, rest: Body) -> Self {
+        Self { first: Some(first), rest }
+    }
+}
+
+impl HttpBody for AnswerBody {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        match self.first.take() {
+            Some(first) => Poll::Ready(Some(Ok(first))),
+            None => Pin::new(&mut self.rest).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.first.is_none() && self.rest.is_end_stream()
+    }
+}
 
 type End = Pin<Box<dyn Future<Output = Error> + Send>>;
 
-/// A stream's body. It holds the stream's permit.
+/// What an open stream holds to its end.
+pub(super) struct OpenStream {
+    pub(super) record: Record,
+    pub(super) peer: Peer,
+    pub(super) retry: Duration,
+    pub(super) _permit: Option<Permit>,
+    pub(super) _hold: Option<Hold>,
+}
+
+/// The body of a stream.
 pub(super) struct StreamBody {
     inner: Body,
     max_message_bytes: usize,
     end: End,
-    open: Option<(Record, Option<Permit>)>,
+    open: Option<OpenStream>,
 }
 
 impl StreamBody {
-    pub(super) fn new(inner: Body, max_message_bytes: usize, end: End, record: Record, permit: Option<Permit>) -> Self {
-        Self { inner, max_message_bytes, end, open: Some((record, permit)) }
+    pub(super) fn new(inner: Body, max_message_bytes: usize, end: End, open: OpenStream) -> Self {
+        Self { inner, max_message_bytes, end, open: Some(open) }
+    }
+
+    /// A message whose bytes are counted until the client has taken them; or the end, where they are too many.
+    fn count(&mut self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        let Some(open) = &self.open else { return frame };
+        match frame.into_data().map(|data| open.peer.message(data)) {
+            Ok(Ok(data)) => Frame::data(data),
+            Ok(Err(exhausted)) => self.close_with(&Error::exhausted(exhausted, open.retry).into()),
+            Err(frame) => frame,
+        }
     }
 
     fn close(&mut self, code: Code) {
-        if let Some((record, _permit)) = self.open.take() {
-            record.finish(code);
+        if let Some(open) = self.open.take() {
+            open.record.finish(code);
         }
     }
 
@@ -56,7 +104,7 @@ impl HttpBody for StreamBody {
         }
         match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut this.inner).poll_frame(cx))) {
             Ok(Poll::Ready(Some(Ok(frame)))) => {
-                let Some(trailers) = frame.trailers_ref() else { return Poll::Ready(Some(Ok(frame))) };
+                let Some(trailers) = frame.trailers_ref() else { return Poll::Ready(Some(Ok(this.count(frame)))) };
                 return Poll::Ready(Some(Ok(match Status::from_header_map(trailers) {
                     Some(status) if status.code() != Code::Ok => {
                         this.close_with(&with_details(status, this.max_message_bytes))
@@ -72,8 +120,8 @@ impl HttpBody for StreamBody {
                 return Poll::Ready(ended);
             }
             Err(_panic) => {
-                if let Some((record, _)) = &this.open {
-                    record.panicked();
+                if let Some(open) = &this.open {
+                    open.record.panicked();
                 }
                 return Poll::Ready(Some(Ok(this.close_with(&Error::Internal.into()))));
             }

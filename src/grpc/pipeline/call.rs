@@ -6,7 +6,7 @@
 
 use std::{
     convert::Infallible,
-    future::{Future, pending},
+    future::{Future, pending, poll_fn},
     panic::AssertUnwindSafe,
     pin::Pin,
     sync::Arc,
@@ -14,22 +14,26 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderMap, Request, Response};
+use http_body::{Body as _, Frame};
 use tokio::time::Instant;
 use tonic::{Code, Status, body::Body};
 
 use super::{
     auth::{Access, Caller},
-    body::StreamBody,
-    deadline,
+    body::{AnswerBody, OpenStream, StreamBody},
     error::Error,
-    method::{Kind, Method, Service},
+    method::{Kind, MAX_REFLECTION_BYTES, Method, Service},
+    receive::Receiver,
     record::Record,
     status::{respond, with_details},
     trace::{REQUEST_ID, RequestId},
 };
-use crate::grpc::{Lifecycle, Limits, Options, Phase, Telemetry, limits::Permit, transport::Requests};
+use crate::grpc::{
+    Lifecycle, Limits, Options, Phase, Telemetry, budget::Hold, deadline, limits::Permit, transport::Peer,
+};
 
 /// A response to come. Every call has one, whatever happens to it.
 pub(crate) type ResponseFuture = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
@@ -48,6 +52,7 @@ struct Shared {
     limits: Arc<Limits>,
     serve: Serve,
     max_message_bytes: usize,
+    gzip: bool,
     retry: Duration,
 }
 
@@ -55,6 +60,8 @@ struct Shared {
 struct Admission {
     deadline: Option<Instant>,
     permit: Option<Permit>,
+    /// What a stream of requests counts for.
+    hold: Option<Hold>,
 }
 
 impl Calls {
@@ -66,8 +73,8 @@ impl Calls {
         telemetry: Arc<dyn Telemetry>,
         serve: Serve,
     ) -> Self {
-        let (max_message_bytes, retry) = (options.max_message_bytes, options.retry_delay);
-        Self(Arc::new(Shared { lifecycle, access, telemetry, limits, serve, max_message_bytes, retry }))
+        let Options { max_message_bytes, gzip, retry_delay: retry, .. } = *options;
+        Self(Arc::new(Shared { lifecycle, access, telemetry, limits, serve, max_message_bytes, gzip, retry }))
     }
 }
 
@@ -81,26 +88,15 @@ impl tower::Service<Request<Body>> for Calls {
     }
 
     fn call(&mut self, request: Request<Body>) -> ResponseFuture {
-        if let Some(requests) = request.extensions().get::<Requests>() {
-            requests.add();
-        }
+        let shared = Arc::clone(&self.0);
+        let peer = Peer::of(request.extensions(), &shared.limits);
+        peer.add_request();
         let method = Method::of(request.uri().path());
         let id = RequestId::of(request.headers());
-        let shared = Arc::clone(&self.0);
         let telemetry = Arc::clone(&shared.telemetry);
-        let mut record = Record::start(telemetry, method.name, id.clone(), request.headers());
+        let record = Record::start(telemetry, method.name, id.clone(), request.headers());
         Box::pin(async move {
-            let answered = match shared.admit(method, request.headers(), &mut record) {
-                Ok(admission) => {
-                    let answer = shared.answer(method, request, admission.deadline, &record).await;
-                    answer.map(|response| (response, admission))
-                }
-                Err(error) => Err(error),
-            };
-            let mut response = match answered {
-                Ok((response, admission)) => shared.finish(method, response, admission, record),
-                Err(error) => refuse(error.into(), record),
-            };
+            let mut response = shared.respond(method, request, &peer, record).await;
             response.headers_mut().insert(REQUEST_ID, id.into_header());
             Ok(response)
         })
@@ -108,13 +104,39 @@ impl tower::Service<Request<Body>> for Calls {
 }
 
 impl Shared {
+    async fn respond(
+        self: Arc<Self>,
+        method: Method,
+        request: Request<Body>,
+        peer: &Peer,
+        mut record: Record,
+    ) -> Response<Body> {
+        let admission = match self.admit(method, request.headers(), peer, &mut record) {
+            Ok(admission) => admission,
+            Err(error) => return refuse(error.into(), record),
+        };
+        match self.answer(method, request, peer, admission.deadline, &record).await {
+            Ok(response) => self.finish(method, response, peer, admission, record).await,
+            Err(status) => refuse(with_details(status, self.max_message_bytes), record),
+        }
+    }
+
     /// Lets a call in, or says why not.
-    fn admit(&self, method: Method, headers: &HeaderMap, record: &mut Record) -> Result<Admission, Error> {
+    fn admit(&self, method: Method, headers: &HeaderMap, peer: &Peer, record: &mut Record) -> Result<Admission, Error> {
         record.caller = self.caller(method, headers)?;
+        let mut hold = None;
+        if !method.is_health() {
+            peer.admit();
+            let exhausted = |exhausted| Error::exhausted(exhausted, self.retry);
+            peer.unsent().exhausted().map_err(exhausted)?;
+            if method.kind == Kind::Duplex {
+                hold = Some(peer.unread().hold(MAX_REFLECTION_BYTES).map_err(exhausted)?);
+            }
+        }
         let permit = self.permit(method)?;
         let longest = (method.kind == Kind::Unary).then(|| self.limits.max_call_time());
         let deadline = deadline::of(headers, longest).map(|timeout| record.started + timeout);
-        Ok(Admission { deadline, permit })
+        Ok(Admission { deadline, permit, hold })
     }
 
     fn caller(&self, method: Method, headers: &HeaderMap) -> Result<Caller, Error> {
@@ -132,44 +154,66 @@ impl Shared {
             // A busy server is healthy: if health checks failed, a supervisor would stop it.
             Kind::Unary if method.is_health() => return Ok(None),
             Kind::Unary => &self.limits.in_flight,
-            Kind::Stream => &self.limits.streams,
+            Kind::Stream | Kind::Duplex => &self.limits.streams,
         };
         permits.acquire().map(Some).ok_or(Error::Overloaded { retry: self.retry })
     }
 
-    /// Calls the service, until the deadline.
+    /// Receives the request and calls the service, until the deadline.
     async fn answer(
         &self,
         method: Method,
         mut request: Request<Body>,
+        peer: &Peer,
         deadline: Option<Instant>,
         record: &Record,
-    ) -> Result<Response<Body>, Error> {
+    ) -> Result<Response<Body>, Status> {
         // Without tokens no caller has a name, and services take an absent one for that.
         if record.caller.name().is_some() {
             request.extensions_mut().insert(record.caller.clone());
         }
-        let call = async { (self.serve)(method.service, request).await };
-        let call = AssertUnwindSafe(call).catch_unwind();
+        let call = AssertUnwindSafe(self.call(method, request, peer, record.started)).catch_unwind();
         let outcome = match deadline {
             Some(at) => tokio::time::timeout_at(at, call).await.ok(),
             None => Some(call.await),
         };
         match outcome {
-            Some(Ok(Ok(response))) => Ok(response),
+            Some(Ok(answer)) => answer,
             Some(Err(_panic)) => {
                 record.panicked();
-                Err(Error::Internal)
+                Err(Error::Internal.into())
             }
-            None => Err(Error::DeadlineExceeded),
+            None => Err(Error::DeadlineExceeded.into()),
         }
     }
 
-    /// Gives an error its details, and ends the record: now, or with the stream.
-    fn finish(
+    async fn call(
+        &self,
+        method: Method,
+        request: Request<Body>,
+        peer: &Peer,
+        started: Instant,
+    ) -> Result<Response<Body>, Status> {
+        // Until the service has answered.
+        let (request, _hold) = if method.service.is_none() || method.kind == Kind::Duplex {
+            (request, None)
+        } else {
+            let Self { limits, max_message_bytes, gzip, .. } = self;
+            let receiver = Receiver { method, peer, limits, max_message_bytes: *max_message_bytes, gzip: *gzip };
+            let (parts, body) = request.into_parts();
+            let (body, hold) = receiver.receive(&parts.headers, body, started).await?;
+            (Request::from_parts(parts, body), hold)
+        };
+        let Ok(response) = (self.serve)(method.service, request).await;
+        Ok(response)
+    }
+
+    /// Gives an error its details, counts the answer's bytes, and ends the record: now, or with the stream.
+    async fn finish(
         self: Arc<Self>,
         method: Method,
         response: Response<Body>,
+        peer: &Peer,
         admission: Admission,
         record: Record,
     ) -> Response<Body> {
@@ -177,12 +221,29 @@ impl Shared {
         if let Some(status) = Status::from_header_map(response.headers()).filter(|status| status.code() != Code::Ok) {
             return refuse(with_details(status, limit), record);
         }
-        if method.kind == Kind::Unary {
-            record.finish(Code::Ok);
-            return response;
+        let (parts, mut body) = response.into_parts();
+        if method.kind != Kind::Unary {
+            let end = Box::pin(Arc::clone(&self).end_of_stream(method, record.caller.clone(), admission.deadline));
+            let Admission { permit, hold, .. } = admission;
+            let open = OpenStream { record, peer: peer.clone(), retry: self.retry, _permit: permit, _hold: hold };
+            return Response::from_parts(parts, Body::new(StreamBody::new(body, limit, end, open)));
         }
-        let end = self.end_of_stream(method, record.caller.clone(), admission.deadline);
-        response.map(|body| Body::new(StreamBody::new(body, limit, Box::pin(end), record, admission.permit)))
+        // A single answer is ready at once.
+        let first = match poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+            Some(Ok(frame)) => frame,
+            Some(Err(status)) => return refuse(with_details(status, limit), record),
+            None => Frame::data(Bytes::new()),
+        };
+        let first = match first.into_data() {
+            Ok(data) if !method.is_health() => match peer.answer(data) {
+                Ok(data) => Frame::data(data),
+                Err(exhausted) => return refuse(Error::exhausted(exhausted, self.retry).into(), record),
+            },
+            Ok(data) => Frame::data(data),
+            Err(trailers) => trailers,
+        };
+        record.finish(Code::Ok);
+        Response::from_parts(parts, Body::new(AnswerBody::new(first, body)))
     }
 
     /// Waits until an open stream must end, and says why.
@@ -218,6 +279,11 @@ mod tests {
     use super::*;
     use crate::grpc::NoTelemetry;
 
+    /// The body of a message without fields.
+    fn empty_message() -> Body {
+        Body::new(http_body_util::Full::new(Bytes::from_static(&[0; 5])))
+    }
+
     fn calls(serve: Serve) -> Calls {
         let lifecycle = Arc::new(Lifecycle::new());
         lifecycle.ready();
@@ -234,7 +300,7 @@ mod tests {
         }
         let began = Instant::now();
         let silent = calls(Box::new(|_, _| Box::pin(std::future::pending())));
-        let response = silent.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let response = silent.oneshot(request.body(empty_message()).unwrap()).await.unwrap();
         (Status::from_header_map(response.headers()).unwrap(), began.elapsed())
     }
 
@@ -256,7 +322,7 @@ mod tests {
         let at_once: Serve = Box::new(|_, _| panic!("at once"));
         let later: Serve = Box::new(|_, _| Box::pin(async { panic!("later") }));
         for serve in [at_once, later] {
-            let request = Request::builder().uri("/promptd.v1.PromptService/AssemblePrompt").body(Body::empty());
+            let request = Request::builder().uri("/promptd.v1.PromptService/AssemblePrompt").body(empty_message());
             let response = calls(serve).oneshot(request.unwrap()).await.unwrap();
             let status = Status::from_header_map(response.headers()).unwrap();
             assert_eq!(

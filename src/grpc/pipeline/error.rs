@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tonic::Code;
 
+use crate::grpc::budget::Exhausted;
 use promptd_contract::decode::Violation;
 use promptd_core::{finding::Finding, prompt::TurnError};
 
@@ -36,7 +37,11 @@ pub(crate) enum Error {
     Unreadable,
     /// The request ended before its message was complete: mostly a caller that went away.
     Incomplete,
-    /// More calls or streams than the server takes.
+    /// The request took too long to arrive.
+    RequestTimeout,
+    /// The connection has its share of unread requests or unsent answers, or of unfinished health checks.
+    ConnectionFull,
+    /// More calls, streams or bytes than the server takes.
     Overloaded { retry: Duration },
     /// The server is not ready yet.
     Starting { retry: Duration },
@@ -75,6 +80,14 @@ impl Error {
         Self::Invalid(vec![Violation { field: field.into(), message: message.into() }])
     }
 
+    /// No more bytes can be held.
+    pub(super) fn exhausted(exhausted: Exhausted, retry: Duration) -> Self {
+        match exhausted {
+            Exhausted::Connection => Self::ConnectionFull,
+            Exhausted::Server => Self::Overloaded { retry },
+        }
+    }
+
     pub(super) fn code(&self) -> Code {
         match self {
             Self::Invalid(_) | Self::Unreadable => Code::InvalidArgument,
@@ -84,13 +97,13 @@ impl Error {
             | Self::WorkspaceInvalid { .. }
             | Self::FileTooLarge { .. }
             | Self::FileUnreadable { .. } => Code::FailedPrecondition,
-            Self::MessageTooLarge { .. } => Code::ResourceExhausted,
+            Self::MessageTooLarge { .. } | Self::ConnectionFull => Code::ResourceExhausted,
             Self::Overloaded { .. } | Self::Starting { .. } | Self::Draining { .. } | Self::RightsChanged { .. } => {
                 Code::Unavailable
             }
             Self::TokenMissing | Self::TokenUnknown => Code::Unauthenticated,
             Self::Forbidden | Self::Locked(_) | Self::HostNotAllowed | Self::OriginNotAllowed => Code::PermissionDenied,
-            Self::DeadlineExceeded => Code::DeadlineExceeded,
+            Self::DeadlineExceeded | Self::RequestTimeout => Code::DeadlineExceeded,
             Self::Unimplemented(_) => Code::Unimplemented,
             Self::Internal => Code::Internal,
             Self::Foreign(code, _) => *code,
@@ -110,6 +123,8 @@ impl Error {
             Self::MessageTooLarge { .. } => "MESSAGE_TOO_LARGE".into(),
             Self::Unreadable => "REQUEST_UNREADABLE".into(),
             Self::Incomplete => "REQUEST_INCOMPLETE".into(),
+            Self::RequestTimeout => "REQUEST_TIMEOUT".into(),
+            Self::ConnectionFull => "CONNECTION_FULL".into(),
             Self::Overloaded { .. } => "OVERLOADED".into(),
             Self::Starting { .. } => "STARTING".into(),
             Self::Draining { .. } => "DRAINING".into(),
@@ -151,6 +166,12 @@ impl Error {
             }
             Self::Unreadable => "the request is no message of this method".into(),
             Self::Incomplete => "the request ended before its message".into(),
+            Self::RequestTimeout => "the request took too long to arrive".into(),
+            Self::ConnectionFull => {
+                "this connection has too many bytes of unfinished requests and unread answers; read answers, or use more \
+                 connections"
+                    .into()
+            }
             Self::Overloaded { .. } => "too many calls at once; try again".into(),
             Self::Starting { .. } => "the server is starting; try again".into(),
             Self::Draining { .. } => "the server is stopping; try again elsewhere".into(),

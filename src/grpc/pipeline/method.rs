@@ -32,9 +32,11 @@ pub(super) enum Kind {
     Unary,
     /// A stream that can stay open for days.
     Stream,
+    /// The same, also of requests.
+    Duplex,
 }
 
-use Kind::{Stream, Unary};
+use Kind::{Duplex, Stream, Unary};
 
 const METHODS: &[(Service, &str, Kind)] = &[
     (Service::Prompts, "promptd.v1.PromptService/AssemblePrompt", Unary),
@@ -49,9 +51,14 @@ const METHODS: &[(Service, &str, Kind)] = &[
     (Service::Health, "grpc.health.v1.Health/Check", Unary),
     (Service::Health, "grpc.health.v1.Health/List", Unary),
     (Service::Health, "grpc.health.v1.Health/Watch", Stream),
-    (Service::Reflection, "grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Stream),
-    (Service::ReflectionAlpha, "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Stream),
+    (Service::Reflection, "grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Duplex),
+    (Service::ReflectionAlpha, "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Duplex),
 ];
+
+/// The most bytes of a health check, which names one service.
+const MAX_HEALTH_BYTES: usize = 1 << 10;
+/// The most bytes of one request of reflection.
+pub(crate) const MAX_REFLECTION_BYTES: usize = 64 << 10;
 
 /// The most characters shown of a name that no method has.
 const MAX_SHOWN_CHARS: usize = 100;
@@ -75,8 +82,23 @@ impl Method {
         Error::Unimplemented(format!("the server has no method `{}`{hint}", inline(name, MAX_SHOWN_CHARS).text))
     }
 
+    /// The most bytes of one request, where the server takes so many.
+    pub(crate) fn max_request_bytes(self, max_message_bytes: usize) -> usize {
+        let max = match self.service {
+            Some(Service::Health) => MAX_HEALTH_BYTES,
+            Some(Service::Reflection | Service::ReflectionAlpha) => MAX_REFLECTION_BYTES,
+            _ => max_message_bytes,
+        };
+        max.min(max_message_bytes)
+    }
+
+    /// Whether its answer is a stream.
+    pub(crate) fn streams(self) -> bool {
+        self.kind != Kind::Unary
+    }
+
     /// Whether anyone may call it at any time: probes need no token and start before the server is ready.
-    pub(super) fn is_health(self) -> bool {
+    pub(crate) fn is_health(self) -> bool {
         self.service == Some(Service::Health)
     }
 }

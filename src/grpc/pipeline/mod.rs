@@ -4,17 +4,18 @@ pub(super) mod auth;
 mod blocking;
 mod body;
 mod call;
-pub(super) mod deadline;
 mod error;
 mod method;
+mod receive;
 mod record;
 mod status;
 mod trace;
 
 pub use error::DOMAIN;
 
-pub(super) use blocking::run_blocking;
+pub(super) use blocking::{run_blocking, run_heavy};
 pub(super) use call::{Calls, ResponseFuture};
 pub(super) use error::{Error, code_name};
-pub(super) use method::{Method, Service};
+pub(super) use method::{MAX_REFLECTION_BYTES, Method, Service};
+pub(super) use receive::collect;
 pub(super) use status::respond;

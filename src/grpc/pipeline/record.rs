@@ -8,11 +8,10 @@ use tonic::Code;
 
 use super::{
     auth::Caller,
-    deadline::now,
     error::code_name,
     trace::{RequestId, TRACE_PARENT, trace_parent},
 };
-use crate::grpc::{FinishedCall, Telemetry};
+use crate::grpc::{FinishedCall, Telemetry, deadline::now};
 
 /// A call that has started. Dropped without [`Record::finish`], it was cancelled by its caller.
 ///

@@ -120,6 +120,8 @@ mod tests {
             Error::MessageTooLarge { limit: 4_194_304 },
             Error::Unreadable,
             Error::Incomplete,
+            Error::RequestTimeout,
+            Error::ConnectionFull,
             Error::Overloaded { retry },
             Error::Starting { retry },
             Error::Draining { retry },

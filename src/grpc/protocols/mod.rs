@@ -8,19 +8,23 @@ mod pages;
 use std::{
     convert::Infallible,
     future::ready,
+    pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use ::http::{Request, Response, StatusCode, Version, header::CONTENT_TYPE};
-use tonic::body::Body;
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use tonic::{Status, body::Body};
 use tower::{Layer as _, Service};
 use tower_http::cors::CorsLayer;
 
 use self::{connect::Connect, http::Http, pages::Pages};
 use super::{
     Access, Limits, Options,
-    pipeline::{Calls, ResponseFuture},
+    pipeline::{Calls, Error, Method, ResponseFuture},
+    transport::Peer,
 };
 
 /// All protocols of the server, in front of its calls.
@@ -29,6 +33,7 @@ pub(super) struct Protocols(Arc<Shared>);
 
 struct Shared {
     calls: Calls,
+    limits: Arc<Limits>,
     /// What does not come by gRPC.
     http: Http,
     pages: Pages,
@@ -38,10 +43,10 @@ struct Shared {
 
 impl Protocols {
     pub(super) fn new(calls: Calls, options: &Options, limits: Arc<Limits>, access: Arc<Access>) -> Self {
-        let connect = Connect::new(calls.clone(), options, limits);
+        let connect = Connect::new(calls.clone(), options, Arc::clone(&limits));
         let http = Http::new(calls.clone(), connect, options.web.is_some());
         let cors = options.web.as_ref().map(pages::cors);
-        Self(Arc::new(Shared { calls, http, pages: Pages::new(access, options), cors }))
+        Self(Arc::new(Shared { calls, limits, http, pages: Pages::new(access, options), cors }))
     }
 }
 
@@ -62,10 +67,49 @@ impl Service<Request<Body>> for Protocols {
             return Box::pin(ready(Ok(connect::refuse(StatusCode::FORBIDDEN, error))));
         }
         let mut http = self.0.http.clone();
-        match &self.0.cors {
+        let (peer, method) = (Peer::of(request.extensions(), &self.0.limits), Method::of(request.uri().path()));
+        let answer = match &self.0.cors {
             Some(cors) => Box::pin(cors.layer(http).call(request)),
             None => http.call(request),
+        };
+        if method.is_health() {
+            return answer;
         }
+        Box::pin(async move {
+            let response = answer.await?;
+            Ok(response.map(|body| Body::new(Counted { body, peer, streams: method.streams() })))
+        })
+    }
+}
+
+/// An answer in another form than gRPC's, whose bytes are counted as those are.
+struct Counted {
+    body: Body,
+    peer: Peer,
+    streams: bool,
+}
+
+impl http_body::Body for Counted {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        Poll::Ready(frame.map(|frame| match frame?.into_data() {
+            Ok(data) => {
+                let counted = if self.streams { self.peer.message(data) } else { self.peer.answer(data) };
+                counted.map(Frame::data).map_err(|_| Error::ConnectionFull.into())
+            }
+            Err(frame) => Ok(frame),
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

@@ -86,6 +86,15 @@ pub(super) fn workspace_summary(id: &Id, state: &State, caller: &Caller) -> prot
     }
 }
 
+/// The most bytes of globs that are compiled on a worker thread, and compared there with all names of skills.
+const MAX_FILTER_IN_PLACE: usize = 1 << 10;
+
+/// Whether a filter takes so long that other calls would wait.
+pub(super) fn has_long_filter(filter: Option<&proto::SkillFilter>) -> bool {
+    let lists = filter.into_iter().flat_map(|filter| [&filter.allowlist, &filter.blocklist]).flatten();
+    lists.flat_map(|list| &list.globs).map(String::len).sum::<usize>() > MAX_FILTER_IN_PLACE
+}
+
 pub(super) fn missing(id: &Id) -> Error {
     Error::Missing { kind: "workspace", name: id.to_string() }
 }

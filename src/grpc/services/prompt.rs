@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use prost::Message as _;
 use tonic::{Request, Response, Status};
 
 use super::{
     api::prompt_service_server,
-    backend::{self, Backend},
+    backend::{self, Backend, has_long_filter},
 };
 use crate::grpc::{
     Limits,
-    pipeline::{Error, auth::Caller, deadline::now, run_blocking},
+    deadline::now,
+    pipeline::{Error, auth::Caller, run_heavy},
 };
 use promptd_contract::{
     decode::{AssembleRequest, Violations, assemble_request, optional_id},
@@ -28,10 +30,15 @@ use promptd_core::{
     tokens::Encoding,
     workspace::Lock,
 };
+use promptd_source::store::Loaded;
 
-/// The largest request, in bytes, whose tokens are counted on a worker thread. Counting a larger one takes so long that
-/// other calls would wait, so it runs on a blocking thread; so does one that has to load an encoding first.
+/// The largest request, in bytes, that is assembled on a worker thread. A larger one takes more than about 200 µs, and other
+/// calls would wait behind it.
+const MAX_IN_PLACE: usize = 64 << 10;
+/// The same where tokens are counted. Loading an encoding first takes longer than that.
 const MAX_COUNTED_IN_PLACE: usize = 8 << 10;
+/// The same for a reply.
+const MAX_REPLY_IN_PLACE: usize = 16 << 10;
 
 #[derive(Clone)]
 pub(super) struct PromptService {
@@ -47,24 +54,22 @@ impl prompt_service_server::PromptService for PromptService {
     ) -> Result<Response<Encoded>, Status> {
         let caller = Caller::of(&request);
         let raw = request.into_inner();
-        let bytes = raw.encoded_len();
-        let (limits, now) = (self.limits.request.load(), (self.backend.clock)());
-        let mut request = assemble_request(raw, &limits, now, |id| caller.must_see(id))?;
-        request.turn.skill_access = caller.skills().cloned();
-        let loaded = match &request.revision {
-            Some(revision) => self.backend.pinned(&request.workspace, revision)?,
-            None => self.backend.newest(&request.workspace)?,
-        };
-        let profile = chosen(&loaded.snapshot, request.profile.as_ref())?;
-        let budgets = profile.counts_tokens().then_some(Encoding::O200kBase);
-        if !counts_long([request.encoding, budgets], bytes) {
-            return Ok(Response::new(self.assemble(&request, &loaded.snapshot, profile)?));
+        let (bytes, now) = (raw.encoded_len(), (self.backend.clock)());
+        if bytes > MAX_IN_PLACE || has_long_filter(raw.turn.as_ref().and_then(|turn| turn.skill_filter.as_ref())) {
+            let service = self.clone();
+            let assembled = run_heavy(&self.limits, move || {
+                let (request, loaded) = service.check(raw, &caller, now)?;
+                service.assemble(&request, &loaded.snapshot)
+            });
+            return Ok(Response::new(assembled.await??));
+        }
+        let (request, loaded) = self.check(raw, &caller, now)?;
+        let budgets = chosen(&loaded.snapshot, request.profile.as_ref())?.counts_tokens();
+        if !counts_long([request.encoding, budgets.then_some(Encoding::O200kBase)], bytes) {
+            return Ok(Response::new(self.assemble(&request, &loaded.snapshot)?));
         }
         let service = self.clone();
-        let assembled = run_blocking(&self.limits, move || {
-            let profile = chosen(&loaded.snapshot, request.profile.as_ref())?;
-            service.assemble(&request, &loaded.snapshot, profile)
-        });
+        let assembled = run_heavy(&self.limits, move || service.assemble(&request, &loaded.snapshot));
         Ok(Response::new(assembled.await??))
     }
 
@@ -74,18 +79,36 @@ impl prompt_service_server::PromptService for PromptService {
     ) -> Result<Response<proto::ParseReplyResponse>, Status> {
         let caller = Caller::of(&request);
         let raw = request.into_inner();
+        let bytes = raw.text.len();
         let contract = self.contract(&raw, &caller)?;
-        Ok(Response::new(encode::parse_reply_response(parse(&raw.text, raw.heartbeat, contract))))
+        let answer = move || encode::parse_reply_response(parse(&raw.text, raw.heartbeat, contract));
+        if bytes > MAX_REPLY_IN_PLACE {
+            return Ok(Response::new(run_heavy(&self.limits, answer).await?));
+        }
+        Ok(Response::new(answer()))
     }
 }
 
 impl PromptService {
-    fn assemble(
+    /// The checked request, and the workspace at its revision.
+    fn check(
         &self,
-        request: &AssembleRequest,
-        snapshot: &Prepared,
-        profile: &profile::Profile,
-    ) -> Result<Encoded, Error> {
+        raw: proto::AssemblePromptRequest,
+        caller: &Caller,
+        now: Timestamp,
+    ) -> Result<(AssembleRequest, Arc<Loaded>), Error> {
+        let limits = self.limits.request.load();
+        let mut request = assemble_request(raw, &limits, now, |id| caller.must_see(id))?;
+        request.turn.skill_access = caller.skills().cloned();
+        let loaded = match &request.revision {
+            Some(revision) => self.backend.pinned(&request.workspace, revision)?,
+            None => self.backend.newest(&request.workspace)?,
+        };
+        Ok((request, loaded))
+    }
+
+    fn assemble(&self, request: &AssembleRequest, snapshot: &Prepared) -> Result<Encoded, Error> {
+        let profile = chosen(snapshot, request.profile.as_ref())?;
         let started = now();
         let mut prompt = prompt::assemble(snapshot, profile, &request.turn)?;
         if let Some(token) = &request.turn.skill_access {

@@ -9,6 +9,7 @@ pub(super) use tonic_reflection::server::Error as ReflectionError;
 use tower::util::BoxCloneSyncService;
 
 use super::api;
+use crate::grpc::pipeline::MAX_REFLECTION_BYTES;
 use promptd_contract::proto;
 
 /// A service whose type cannot be named.
@@ -27,7 +28,8 @@ impl Reflection {
                 .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
                 .register_encoded_file_descriptor_set(api::health::DESCRIPTORS)
         };
-        let (v1, v1alpha) = (builder().build_v1()?, builder().build_v1alpha()?);
+        let v1 = builder().build_v1()?.max_decoding_message_size(MAX_REFLECTION_BYTES);
+        let v1alpha = builder().build_v1alpha()?.max_decoding_message_size(MAX_REFLECTION_BYTES);
         Ok(Self { v1: Unnamed::new(v1), v1alpha: Unnamed::new(v1alpha) })
     }
 }

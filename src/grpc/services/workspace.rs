@@ -8,13 +8,13 @@ use tonic::{Request, Response, Status};
 
 use super::{
     api::workspace_service_server,
-    backend::{Backend, ReadSkillFile, missing, workspace_summary, workspace_view},
+    backend::{Backend, ReadSkillFile, has_long_filter, missing, workspace_summary, workspace_view},
     page::Page,
     watch::Watch,
 };
 use crate::grpc::{
     Limits,
-    pipeline::{Error, auth::Caller, run_blocking},
+    pipeline::{Error, auth::Caller, run_blocking, run_heavy},
 };
 use promptd_contract::{
     decode::{Violations, skill_filter},
@@ -23,9 +23,13 @@ use promptd_contract::{
 };
 use promptd_core::{
     digest::Digest,
+    globs::SkillFilter,
     workspace::{ReadError, SKILL_FILE, Skill, Snapshot},
 };
 use promptd_source::store::State;
+
+/// The most skills that are listed on a worker thread.
+const MAX_LISTED_IN_PLACE: usize = 500;
 
 /// The most bytes of a skill's file in one answer.
 const MAX_FILE_BYTES: usize = 1 << 20;
@@ -83,14 +87,11 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let caller = Caller::of(&request);
         let request = request.into_inner();
         let workspace = caller.workspace(&request.workspace_id)?;
-        let mut violations = Violations::default();
-        let page = Page::check(request.page_size, &request.page_token, &mut violations);
-        let filter = skill_filter(request.skill_filter, "skill_filter", &mut violations);
-        violations.into_result(()).map_err(Error::Invalid)?;
         let loaded = self.backend.newest(&workspace)?;
-        let access = caller.skill_access(filter.as_ref());
-        let (skills, next_page_token) = page.take(encode::skills(&loaded.snapshot, access));
-        Ok(Response::new(proto::ListSkillsResponse { skills, next_page_token }))
+        let heavy =
+            loaded.snapshot.skills.len() > MAX_LISTED_IN_PLACE || has_long_filter(request.skill_filter.as_ref());
+        let list = move || list_skills(request, &caller, &loaded.snapshot);
+        Ok(Response::new(if heavy { run_heavy(&self.limits, list).await?? } else { list()? }))
     }
 
     async fn read_skill(
@@ -100,10 +101,11 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let caller = Caller::of(&request);
         let request = request.into_inner();
         let workspace = caller.workspace(&request.workspace_id)?;
-        let mut violations = Violations::default();
-        let filter = skill_filter(request.skill_filter, "skill_filter", &mut violations);
-        violations.into_result(()).map_err(Error::Invalid)?;
         let loaded = self.backend.newest(&workspace)?;
+        let heavy = has_long_filter(request.skill_filter.as_ref());
+        let raw = request.skill_filter;
+        let filter = move || check_filter(raw);
+        let filter = if heavy { run_heavy(&self.limits, filter).await?? } else { filter()? };
         let read = Arc::clone(&self.backend.read_skill_file);
         let reading = run_blocking(&self.limits, move || {
             let access = caller.skill_access(filter.as_ref());
@@ -111,6 +113,26 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         });
         Ok(Response::new(reading.await??))
     }
+}
+
+fn check_filter(raw: Option<proto::SkillFilter>) -> Result<Option<SkillFilter>, Error> {
+    let mut violations = Violations::default();
+    let filter = skill_filter(raw, "skill_filter", &mut violations);
+    Ok(violations.into_result(filter)?)
+}
+
+fn list_skills(
+    request: proto::ListSkillsRequest,
+    caller: &Caller,
+    snapshot: &Snapshot,
+) -> Result<proto::ListSkillsResponse, Error> {
+    let mut violations = Violations::default();
+    let page = Page::check(request.page_size, &request.page_token, &mut violations);
+    let filter = skill_filter(request.skill_filter, "skill_filter", &mut violations);
+    violations.into_result(())?;
+    let access = caller.skill_access(filter.as_ref());
+    let (skills, next_page_token) = page.take(encode::skills(snapshot, access));
+    Ok(proto::ListSkillsResponse { skills, next_page_token })
 }
 
 /// A file of a skill that the caller may read; `file` is relative to the skill's folder, empty for SKILL.md. May block.

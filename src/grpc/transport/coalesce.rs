@@ -6,15 +6,13 @@
 use std::{
     io,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
     task::{Context, Poll, ready},
 };
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tonic::transport::server::Connected;
+
+use super::peer::Peer;
 
 /// The most bytes that are held back: a few answers. The loopback device takes as much in one piece, and the allocator
 /// reuses a buffer below 64 KiB.
@@ -32,7 +30,7 @@ const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// runtime wake another thread, which costs more than coalescing saves.
 pub(crate) struct Coalesce<T> {
     io: T,
-    requests: Requests,
+    peer: Peer,
     /// The number of requests at the last read.
     seen: usize,
     /// How many requests come with one read: a decaying maximum.
@@ -48,22 +46,21 @@ pub(crate) struct Coalesce<T> {
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Coalesce<T> {
     /// Without `enabled`, every write goes straight through.
-    pub(super) fn new(io: T, enabled: bool) -> Self {
-        let requests = Requests::default();
+    pub(super) fn new(io: T, peer: Peer, enabled: bool) -> Self {
         let http2 = if enabled { None } else { Some(false) };
-        Self { io, requests, seen: 0, batch: 0, http2, held: Vec::new(), sent: 0, due: false }
+        Self { io, peer, seen: 0, batch: 0, http2, held: Vec::new(), sent: 0, due: false }
     }
 
     /// Whether a write is held now.
     fn holds(&self) -> bool {
-        let more = || self.batch.max(self.requests.count() - self.seen) > 1;
+        let more = || self.batch.max(self.peer.requests() - self.seen) > 1;
         self.http2 == Some(true) && (!self.held.is_empty() || more())
     }
 
     fn note_read(&mut self, new: &[u8]) {
         if !new.is_empty() {
             self.http2.get_or_insert_with(|| new.starts_with(HTTP2));
-            let seen = self.requests.count();
+            let seen = self.peer.requests();
             self.batch = (self.batch / 2).max(seen - self.seen);
             self.seen = seen;
         }
@@ -151,36 +148,33 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Coalesce<T> {
     }
 }
 
-/// How many requests a connection has received; among the extensions of each request.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Requests(Arc<AtomicUsize>);
-
-impl Requests {
-    pub(crate) fn add(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn count(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 impl<T> Connected for Coalesce<T> {
-    type ConnectInfo = Requests;
+    type ConnectInfo = Peer;
 
-    fn connect_info(&self) -> Requests {
-        self.requests.clone()
+    fn connect_info(&self) -> Peer {
+        self.peer.clone()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::task::{Wake, Waker};
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+        task::{Wake, Waker},
+    };
 
     use super::*;
+    use crate::grpc::{Limits, Options};
+
+    fn peer() -> Peer {
+        Peer::new(&Limits::new(&Options::default()))
+    }
 
     /// A peer that sends one piece and reads so many bytes.
-    struct Peer {
+    struct FakePeer {
         says: &'static [u8],
         takes: usize,
         closed_early: bool,
@@ -190,7 +184,7 @@ mod tests {
         closed: bool,
     }
 
-    impl AsyncRead for Peer {
+    impl AsyncRead for FakePeer {
         fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
             if self.says.is_empty() {
                 return Poll::Pending;
@@ -200,7 +194,7 @@ mod tests {
         }
     }
 
-    impl AsyncWrite for Peer {
+    impl AsyncWrite for FakePeer {
         fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
             if self.closed_early {
                 return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
@@ -242,14 +236,15 @@ mod tests {
     }
 
     struct Rig {
-        connection: Coalesce<Peer>,
+        connection: Coalesce<FakePeer>,
         woken: Arc<Woken>,
     }
 
     impl Rig {
         fn new(says: &'static [u8], takes: usize) -> Self {
             let connection = Coalesce::new(
-                Peer { says, takes, closed_early: false, unflushed: false, got: Vec::new(), closed: false },
+                FakePeer { says, takes, closed_early: false, unflushed: false, got: Vec::new(), closed: false },
+                peer(),
                 true,
             );
             let mut rig = Self { connection, woken: Arc::default() };
@@ -258,7 +253,7 @@ mod tests {
             rig
         }
 
-        fn poll<T>(&mut self, poll: impl FnOnce(Pin<&mut Coalesce<Peer>>, &mut Context<'_>) -> T) -> T {
+        fn poll<T>(&mut self, poll: impl FnOnce(Pin<&mut Coalesce<FakePeer>>, &mut Context<'_>) -> T) -> T {
             let waker = Waker::from(Arc::clone(&self.woken));
             poll(Pin::new(&mut self.connection), &mut Context::from_waker(&waker))
         }
@@ -276,7 +271,7 @@ mod tests {
         }
 
         fn receive(&mut self, requests: usize) {
-            (0..requests).for_each(|_| self.connection.requests.add());
+            (0..requests).for_each(|_| self.connection.peer.add_request());
         }
 
         fn got(&self) -> &[Vec<u8>] {
@@ -387,7 +382,7 @@ mod tests {
 
     #[test]
     fn it_can_be_turned_off() {
-        let peer = Peer {
+        let fake = FakePeer {
             says: HTTP2,
             takes: usize::MAX,
             closed_early: false,
@@ -395,7 +390,7 @@ mod tests {
             got: Vec::new(),
             closed: false,
         };
-        let mut rig = Rig { connection: Coalesce::new(peer, false), woken: Arc::default() };
+        let mut rig = Rig { connection: Coalesce::new(fake, peer(), false), woken: Arc::default() };
         assert!(rig.read().is_ready());
         rig.receive(2);
         rig.write(b"answer");

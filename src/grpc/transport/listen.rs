@@ -1,69 +1,40 @@
 //! Accepting connections: a bounded number, without delay, with TLS where it is configured.
 
-use std::{
-    future::Future as _,
-    io,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{future::poll_fn, io, sync::Arc, time::Duration};
 
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::mpsc,
-    time::Sleep,
 };
-use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::{Tls, coalesce::Coalesce, socket::Socket};
-use crate::grpc::{
-    Telemetry,
-    limits::{Permit, Permits},
+use super::{
+    coalesce::Coalesce,
+    connection::{Connection, Io},
+    peer::{Peer, Peers},
+    socket::Socket,
+    tls::Tls,
 };
+use crate::grpc::{Limits, Telemetry, limits::Permit};
 
 /// How long a client may take for its TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait after the system could not give another connection, for example because descriptors ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a client may take to send the start of HTTP. A silent connection would keep its permit for ever: keepalive
-/// pings are sent only once HTTP/2 has started.
-const PREFACE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The bytes of HTTP/2's connection preface; a request of HTTP/1.1 is longer.
-const PREFACE_BYTES: usize = 24;
+/// The part of all connections that is kept for callers who were let in: one of so many. Where the others have the rest, the
+/// oldest of these is closed for a new one.
+const KEPT: usize = 8;
 
 /// How connections are accepted.
 pub(crate) struct Listener {
     pub(crate) tcp: TcpListener,
     pub(crate) tls: Option<Arc<Tls>>,
-    /// How long a peer may read nothing of what is written before its connection is closed.
+    /// How long a peer may read nothing of what is written, or take none of its answers, before its connection is closed.
     pub(crate) write_timeout: Duration,
     pub(crate) coalesce_writes: bool,
-    pub(crate) permits: Arc<Permits>,
+    pub(crate) limits: Arc<Limits>,
     pub(crate) telemetry: Arc<dyn Telemetry>,
-}
-
-/// A connection, and its permit.
-pub(crate) struct Connection {
-    io: Io,
-    preface: Option<Preface>,
-    _permit: Permit,
-}
-
-/// What is still missing of a new connection's preface.
-struct Preface {
-    bytes: usize,
-    timeout: Pin<Box<Sleep>>,
-}
-
-type Tcp = Socket<TcpStream>;
-
-enum Io {
-    Plain(Tcp),
-    Tls(Box<TlsStream<Tcp>>),
 }
 
 type Accepted = io::Result<Coalesce<Connection>>;
@@ -77,6 +48,7 @@ impl Listener {
     }
 
     async fn accept(self, sender: mpsc::Sender<Accepted>) {
+        let strangers = Peers::default();
         loop {
             let accepted = tokio::select! {
                 accepted = self.tcp.accept() => accepted,
@@ -90,118 +62,86 @@ impl Listener {
                     continue;
                 }
             };
-            let Some(permit) = self.permits.acquire() else {
+            let max = self.limits.connections.max();
+            strangers.make_room(max - max / KEPT);
+            let Some(permit) = self.limits.connections.acquire() else {
                 self.telemetry.connection_refused();
                 continue;
             };
             // Not fatal: the connection works without it, only slower.
             let _ = stream.set_nodelay(true);
-            let stream = Socket::new(stream, self.write_timeout);
-            let coalesce = self.coalesce_writes;
-            match &self.tls {
-                None => _ = sender.send(Ok(connection(Io::Plain(stream), permit, coalesce))).await,
-                Some(tls) => _ = tokio::spawn(handshake(stream, tls.acceptor(), permit, coalesce, sender.clone())),
-            }
+            let peer = Peer::new(&self.limits);
+            strangers.add(&peer);
+            self.open(stream, peer, permit, sender.clone()).await;
         }
     }
-}
 
-fn connection(io: Io, permit: Permit, coalesce: bool) -> Coalesce<Connection> {
-    let timeout = Box::pin(tokio::time::sleep(PREFACE_TIMEOUT));
-    let preface = Some(Preface { bytes: PREFACE_BYTES, timeout });
-    Coalesce::new(Connection { io, preface, _permit: permit }, coalesce)
-}
-
-/// Runs as a task of its own, so that a slow client delays no other.
-async fn handshake(stream: Tcp, acceptor: TlsAcceptor, permit: Permit, coalesce: bool, sender: mpsc::Sender<Accepted>) {
-    match tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => _ = sender.send(Ok(connection(Io::Tls(Box::new(stream)), permit, coalesce))).await,
-        Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
-        Err(_) => tracing::debug!("a TLS handshake took too long"),
-    }
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        let read = match &mut self.io {
-            Io::Plain(io) => Pin::new(io).poll_read(cx, buf),
-            Io::Tls(io) => Pin::new(io).poll_read(cx, buf),
+    /// Hands the connection over; after its TLS handshake, which is a task of its own, so that a slow client delays no other.
+    async fn open(&self, stream: TcpStream, peer: Peer, permit: Permit, sender: mpsc::Sender<Accepted>) {
+        let (timeout, coalesce) = (self.write_timeout, self.coalesce_writes);
+        let stream = Socket::new(stream, timeout);
+        let hand_over = move |io, sender: mpsc::Sender<Accepted>, peer: Peer, permit| async move {
+            let connection = Connection::new(io, peer.clone(), timeout, permit);
+            _ = sender.send(Ok(Coalesce::new(connection, peer, coalesce))).await;
         };
-        if let Some(preface) = &mut self.preface {
-            preface.bytes = preface.bytes.saturating_sub(buf.filled().len() - before);
-            if preface.bytes == 0 {
-                self.preface = None;
-            } else if preface.timeout.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        let Some(tls) = self.tls.clone() else {
+            return hand_over(Io::Plain(stream), sender, peer, permit).await;
+        };
+        tokio::spawn(async move {
+            let ended = poll_fn(|cx| peer.poll_ended(cx));
+            let handshake = tokio::select! {
+                handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream, &peer)) => handshake,
+                () = ended => return,
+            };
+            match handshake {
+                Ok(Ok(stream)) => hand_over(Io::Tls(Box::new(stream)), sender, peer, permit).await,
+                Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+                Err(_) => tracing::debug!("a TLS handshake took too long"),
             }
-        }
-        read
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut self.io {
-            Io::Plain(io) => Pin::new(io).poll_write(cx, buf),
-            Io::Tls(io) => Pin::new(io).poll_write(cx, buf),
-        }
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match &mut self.io {
-            Io::Plain(io) => Pin::new(io).poll_write_vectored(cx, bufs),
-            Io::Tls(io) => Pin::new(io).poll_write_vectored(cx, bufs),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        match &self.io {
-            Io::Plain(io) => io.is_write_vectored(),
-            Io::Tls(io) => io.is_write_vectored(),
-        }
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.io {
-            Io::Plain(io) => Pin::new(io).poll_flush(cx),
-            Io::Tls(io) => Pin::new(io).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.io {
-            Io::Plain(io) => Pin::new(io).poll_shutdown(cx),
-            Io::Tls(io) => Pin::new(io).poll_shutdown(cx),
-        }
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::AsyncReadExt as _;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        time::Instant,
+    };
     use tokio_stream::StreamExt as _;
 
     use super::*;
-    use crate::grpc::{Limits, NoTelemetry, Options};
+    use crate::grpc::{NoTelemetry, Options};
+
+    /// A connection as the server has it, and its client's side.
+    async fn connect() -> (Coalesce<Connection>, TcpStream) {
+        let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = tcp.local_addr().unwrap();
+        let (limits, telemetry) = (Arc::new(Limits::new(&Options::default())), Arc::new(NoTelemetry));
+        let write_timeout = Duration::MAX;
+        let listener = Listener { tcp, tls: None, write_timeout, coalesce_writes: true, limits, telemetry };
+        let mut incoming = listener.connections();
+        let client = TcpStream::connect(address).await.unwrap();
+        (incoming.next().await.unwrap().unwrap(), client)
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_connection_is_closed() {
-        let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = tcp.local_addr().unwrap();
-        let permits = Arc::clone(&Limits::new(&Options::default()).connections);
-        let telemetry = Arc::new(NoTelemetry);
-        let write_timeout = Duration::MAX;
-        let listener = Listener { tcp, tls: None, write_timeout, coalesce_writes: true, permits, telemetry };
-        let mut incoming = listener.connections();
-        let silent = TcpStream::connect(address).await.unwrap();
-        let mut connection = incoming.next().await.unwrap().unwrap();
-        let error = connection.read(&mut [0; 64]).await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        drop(silent);
+        let (mut connection, _client) = connect().await;
+        let (opened, error) = (Instant::now(), connection.read(&mut [0; 64]).await.unwrap_err());
+        assert_eq!((error.kind(), opened.elapsed().as_secs()), (io::ErrorKind::TimedOut, 10));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_a_request_is_closed() {
+        let (mut connection, mut client) = connect().await;
+        let opened = Instant::now();
+        client.write_all(&[0; 24]).await.unwrap();
+        let error = loop {
+            if let Err(error) = connection.read(&mut [0; 64]).await {
+                break error;
+            }
+        };
+        assert_eq!((error.kind(), opened.elapsed().as_secs()), (io::ErrorKind::TimedOut, 30));
     }
 }

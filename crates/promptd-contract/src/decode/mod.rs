@@ -5,10 +5,12 @@
 
 mod conversation;
 mod request;
+mod size;
 mod turn;
 mod values;
 
 pub use request::{AssembleRequest, assemble_request};
+pub use size::count_values;
 pub use turn::turn;
 
 use std::fmt;
@@ -39,6 +41,8 @@ pub struct Limits {
     pub max_context_files: usize,
     /// The most `if_none_match` digests.
     pub max_digests: usize,
+    /// The most items of all lists and objects together.
+    pub max_values: usize,
 }
 
 impl Default for Limits {
@@ -52,6 +56,7 @@ impl Default for Limits {
             max_tool_calls: 1_000,
             max_context_files: 1_000,
             max_digests: 16_384,
+            max_values: 100_000,
         }
     }
 }

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::grpc::{
     Limits,
-    pipeline::{Error, run_blocking},
+    pipeline::{Error, run_heavy},
 };
 use promptd_contract::json;
 
@@ -84,7 +84,7 @@ impl Outgoing {
         let message = frame.slice_ref(message);
         let message = if compressed || (codec == Codec::Json && message.len() >= LARGE_BYTES) {
             let output = output.clone();
-            run_blocking(&self.limits, move || written(codec, compressed, &output, message)).await?
+            run_heavy(&self.limits, move || written(codec, compressed, &output, message)).await?
         } else {
             written(codec, compressed, output, message)
         }?;

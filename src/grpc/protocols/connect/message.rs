@@ -9,7 +9,6 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use http_body::Frame;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use prost_reflect::MessageDescriptor;
 use tonic::{Status, body::Body};
 
@@ -20,12 +19,10 @@ use super::{
 };
 use crate::grpc::{
     Limits,
-    pipeline::{Error, run_blocking},
+    pipeline::{Error, collect, run_heavy},
+    transport::Peer,
 };
 use promptd_contract::json;
-
-/// The most values of one request in JSON: each costs memory, however few bytes it has.
-const MAX_VALUES: usize = 100_000;
 
 /// Messages from this size on are read and written on a blocking thread, and so is what is compressed: no other call waits
 /// behind them.
@@ -35,6 +32,7 @@ pub(super) const LARGE_BYTES: usize = 64 << 10;
 pub(super) struct Incoming {
     pub(super) body: Body,
     pub(super) reading: Reading,
+    pub(super) peer: Peer,
     pub(super) limits: Arc<Limits>,
 }
 
@@ -45,24 +43,20 @@ pub(super) struct Reading {
     /// `None`: there is no such method, and the message does not matter.
     pub(super) input: Option<MessageDescriptor>,
     pub(super) max_bytes: usize,
+    pub(super) max_values: usize,
 }
 
 impl Incoming {
     /// Reads it to its end, as a message of gRPC.
     pub(super) async fn read(self) -> Result<Bytes, Status> {
-        let Self { body, reading, limits } = self;
+        let Self { body, reading, peer, limits } = self;
         if reading.input.is_none() {
             return Ok(Bytes::new());
         }
         let envelope = if reading.content_type.enveloped { envelope::HEAD_BYTES } else { 0 };
-        let body = Limited::new(body, reading.max_bytes.saturating_add(envelope)).collect().await;
-        let body = body.map_err(|error| match error.downcast::<LengthLimitError>() {
-            Ok(_) => Error::MessageTooLarge { limit: reading.max_bytes }.into(),
-            Err(error) => Status::from_error(error),
-        })?;
-        let body = body.to_bytes();
+        let (body, _hold) = collect(body, reading.max_bytes.saturating_add(envelope), &peer, &limits).await?;
         let message = if reading.gzipped || body.len() >= LARGE_BYTES {
-            run_blocking(&limits, move || reading.read(body)).await?
+            run_heavy(&limits, move || reading.read(body)).await?
         } else {
             reading.read(body)
         };
@@ -85,7 +79,7 @@ impl Reading {
         };
         match (self.content_type.codec, &self.input) {
             (Codec::Json, Some(input)) => {
-                let message = json::read(input, &message, MAX_VALUES).map_err(Error::Invalid)?;
+                let message = json::read(input, &message, self.max_values).map_err(Error::Invalid)?;
                 Ok(framed(&message))
             }
             (Codec::Proto, _) | (_, None) => Ok(framed(&message)),

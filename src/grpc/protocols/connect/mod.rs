@@ -34,7 +34,8 @@ use self::{
 };
 use crate::grpc::{
     Limits, Options,
-    pipeline::{Calls, Error, ResponseFuture},
+    pipeline::{self, Calls, Error, ResponseFuture},
+    transport::Peer,
 };
 
 /// The calls of the server, for those who come by Connect.
@@ -107,13 +108,18 @@ impl Connect {
             gzip,
             limits: Arc::clone(&self.limits),
         };
+        let max_bytes = pipeline::Method::of(head.uri.path()).max_request_bytes(self.max_message_bytes);
+        let peer = Peer::of(&head.extensions, &self.limits);
+        let max_values = self.limits.request.load().max_values;
         let incoming = terms.map(|terms| Incoming {
             body,
+            peer,
             reading: Reading {
                 content_type,
                 gzipped: terms.gzipped,
                 input: procedure.map(|procedure| procedure.input.clone()),
-                max_bytes: self.max_message_bytes,
+                max_bytes,
+                max_values,
             },
             limits: Arc::clone(&self.limits),
         });

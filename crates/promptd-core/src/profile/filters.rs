@@ -3,7 +3,10 @@
 use std::{borrow::Cow, fmt, io};
 
 use jiff::Timestamp;
-use minijinja::{Environment, Error, ErrorKind, Value, value::ValueKind};
+use minijinja::{
+    Environment, Error, ErrorKind, State, Value, filters,
+    value::{Kwargs, Rest, ValueKind},
+};
 use serde::Serialize as _;
 
 use crate::text::{tags, xml};
@@ -68,6 +71,7 @@ pub(super) fn register(env: &mut Environment<'static>) {
     for (name, add) in OF_VALUES {
         add(env, name);
     }
+    env.add_filter("sum", sum);
 }
 
 /// Every filter's name.
@@ -103,17 +107,41 @@ impl serde_json::ser::Formatter for JsNumbers {
     }
 }
 
+/// The items of a list, of which each counts as a step.
+fn items(state: &State<'_, '_>, list: &Value) -> Result<Vec<Value>, Error> {
+    let items: Vec<Value> = list.try_iter()?.collect();
+    state.consume_fuel(items.len() as u64)?;
+    Ok(items)
+}
+
+/// minijinja's `sum`, of numbers alone: beginning with a list, it would join lists.
+fn sum(state: &State<'_, '_>, list: Value, attribute: Option<&str>, options: Kwargs) -> Result<Value, Error> {
+    if options.has("start") {
+        return Err(Error::new(ErrorKind::InvalidOperation, "`sum` takes no `start`"));
+    }
+    filters::sum(state, list, attribute, None, options)
+}
+
 /// The last `keep` of a list that is longer than `limit`. The cut moves back past items whose dotted `field` is
 /// `value`.
-fn newest(list: &Value, limit: i64, keep: i64, field: &str, value: &str) -> Result<Value, Error> {
-    let items: Vec<Value> = list.try_iter()?.collect();
+fn newest(
+    state: &State<'_, '_>,
+    list: &Value,
+    limit: i64,
+    keep: i64,
+    Rest(words): Rest<String>,
+) -> Result<Value, Error> {
+    let Ok([field, value]) = <[String; 2]>::try_from(words) else {
+        return Err(Error::new(ErrorKind::MissingArgument, "`newest` takes a limit, a number, a field and a value"));
+    };
+    let items = items(state, list)?;
     let count = |number: i64| usize::try_from(number.max(0)).unwrap_or(usize::MAX);
     if items.len() <= count(limit) {
         return Ok(list.clone());
     }
     let of = |item: &Value| field.split('.').try_fold(item.clone(), |at, step| at.get_attr(step).ok());
     let mut start = items.len().saturating_sub(count(keep));
-    while start > 0 && items.get(start).and_then(of).is_some_and(|found| found.as_str() == Some(value)) {
+    while start > 0 && items.get(start).and_then(of).is_some_and(|found| found.as_str() == Some(value.as_str())) {
         start -= 1;
     }
     Ok(items.into_iter().skip(start).collect())
@@ -124,19 +152,19 @@ fn epoch(time: &Value) -> Option<Timestamp> {
 }
 
 /// A list of objects by a time of theirs, the newest first; equal ones stay in order, those without come last.
-fn newest_first(list: &Value, field: &str) -> Result<Value, Error> {
-    let mut items: Vec<(Option<Timestamp>, Value)> = Vec::new();
-    for item in list.try_iter()? {
-        items.push((epoch(&item.get_attr(field)?), item));
+fn newest_first(state: &State<'_, '_>, list: &Value, field: &str) -> Result<Value, Error> {
+    let mut dated: Vec<(Option<Timestamp>, Value)> = Vec::new();
+    for item in items(state, list)? {
+        dated.push((epoch(&item.get_attr(field)?), item));
     }
-    items.sort_by(|(a, _), (b, _)| b.cmp(a));
-    Ok(items.into_iter().map(|(_, item)| item).collect())
+    dated.sort_by(|(a, _), (b, _)| b.cmp(a));
+    Ok(dated.into_iter().map(|(_, item)| item).collect())
 }
 
 /// The sum of a whole-number field over a list of objects.
-fn sum_of(list: &Value, field: &str) -> Result<i64, Error> {
+fn sum_of(state: &State<'_, '_>, list: &Value, field: &str) -> Result<i64, Error> {
     let mut sum = 0_i64;
-    for item in list.try_iter()? {
+    for item in items(state, list)? {
         sum = sum.saturating_add(item.get_attr(field)?.as_i64().unwrap_or(0));
     }
     Ok(sum)

@@ -2,6 +2,7 @@
 //!
 //! Most templates only put values into text. Those are run straight from a list of steps, see [`steps`].
 
+mod bounds;
 mod code;
 mod steps;
 
@@ -13,8 +14,9 @@ use self::{code::Code, steps::Steps};
 use super::{filters, names::Names};
 use crate::turn::TurnFields;
 
-/// How many steps one template may take, so that no template runs for ever.
-pub(super) const FUEL: u64 = 2_000_000;
+/// How many steps one template may take: an instruction is one, and so are 64 bytes of text that it makes or filters. So a
+/// template ends, and makes at most 32 MB.
+pub(super) const FUEL: u64 = 500_000;
 
 /// A checked template.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +41,7 @@ pub struct TemplateFault {
 #[derive(Debug)]
 pub struct Templates {
     env: Environment<'static>,
+    syntax: SyntaxConfig,
 }
 
 impl Templates {
@@ -46,16 +49,15 @@ impl Templates {
     #[must_use]
     pub fn new() -> Self {
         let mut env = Environment::new();
-        let mut syntax = SyntaxConfig::builder();
-        syntax.keep_trailing_newline(true);
-        if let Ok(syntax) = syntax.build() {
-            env.set_syntax(syntax);
-        }
+        let syntax = SyntaxConfig::builder().keep_trailing_newline(true).build().unwrap_or_default();
+        env.set_syntax(syntax.clone());
         env.set_undefined_behavior(UndefinedBehavior::Strict);
         env.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
         env.set_fuel(Some(FUEL));
+        env.remove_global("namespace");
+        env.remove_filter("chain");
         filters::register(&mut env);
-        Self { env }
+        Self { env, syntax }
     }
 
     /// Compiles text with values in it.
@@ -71,6 +73,7 @@ impl Templates {
     }
 
     fn compile(&mut self, key: &str, text: String, names: &Names) -> Result<Template, TemplateFault> {
+        bounds::check(&text, &self.syntax, names)?;
         let fault = |e: &minijinja::Error| TemplateFault {
             line: e.line().and_then(|line| u32::try_from(line).ok()).unwrap_or(1),
             message: e.detail().map_or_else(|| e.kind().to_string(), ToOwned::to_owned),
@@ -113,9 +116,7 @@ impl Templates {
                 let known = state.perform_test(name, &[]).err().is_none_or(|e| e.kind() != ErrorKind::UnknownTest);
                 Some((name, "test", known))
             }
-            Instruction::CallFunction(name, _) => {
-                Some((name, "function", state.lookup(name).is_some() || *name == "loop"))
-            }
+            Instruction::CallFunction(name, _) => Some((name, "function", state.lookup(name).is_some())),
             _ => None,
         }
     }

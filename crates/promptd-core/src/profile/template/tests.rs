@@ -71,6 +71,77 @@ fn conditions_hold_by_text_and_by_value() {
     }
 }
 
+/// A fault when it is compiled, or an error when it runs.
+fn refused(source: &str) -> String {
+    let mut templates = Templates::new();
+    match templates.template("t", source, &names()) {
+        Err(fault) => fault.message,
+        Ok(template) => templates.render(&template, &Fixed).unwrap_err(),
+    }
+}
+
+/// Each of these once ended the process, or took gigabytes or hours.
+#[test]
+fn hostile_templates_are_refused() {
+    let many = |open: &str, text: &str, count: usize, close: &str| format!("{open}{}{close}", text.repeat(count));
+    let depth = "names, operators and constants";
+    for (source, message) in [
+        (many("{{ ", "-", 5_000, "1 }}"), depth),
+        (many("{{ ", "not ", 5_000, "1 }}"), depth),
+        (many("{{ soul", "|trim", 20_000, " }}"), depth),
+        (many("{{ 1", "+1", 50_000, " }}"), depth),
+        (many("{{ 1", " ** 1", 5_000, " }}"), depth),
+        (many("{{ 1", " and 1", 5_000, " }}"), depth),
+        (many("{{ 1", " is odd", 5_000, " }}"), depth),
+        (many("{{ soul", ".a", 5_000, " }}"), depth),
+        (many("{{ soul", "[0]", 5_000, " }}"), depth),
+        (many("{{ ", "1 if 1 else ", 5_000, "1 }}"), depth),
+        (many("{{ ", "(", 200, "1 }}"), "recursion"),
+        (many("", "{% if soul %}", 200, ""), "recursion"),
+        (many("{% if soul %}", "{% elif soul %}", 5_000, "{% endif %}"), "`elif`"),
+        (many("", "{{ soul }}", 10_000, ""), depth),
+        (many("{% set a = 1 %}", "{% set a = [a] %}", 500, "{{ a }}"), "lists and maps"),
+        (many("{% set a = [1] %}", "{% set a = a|batch(1) %}", 500, "{{ a }}"), "lists and maps"),
+        (many("{% set a = [1] %}", "{% set a = a + a %}", 34, "{{ a }}"), "`+`"),
+        (many("{% set a = [1] %}", "{% set a = a|chain(a) %}", 34, "{{ a }}"), "`chain` is not known"),
+        (many("{% set a = [1] %}", "{% set a = [a, a]|sum(start=[]) %}", 34, "{{ a }}"), "start"),
+        ("{% set ns = namespace() %}{% set ns.me = ns %}{{ ns }}".to_owned(), "`namespace` is not known"),
+        ("{% macro f(x) %}{{ f([x]) }}{% endmacro %}{{ f(1) }}".to_owned(), "unknown statement macro"),
+        ("{% for a in [[1]] recursive %}{{ loop(a) }}{% endfor %}".to_owned(), "recursive"),
+        (many("{% set a = 'x' %}", "{% set a = a ~ a %}", 34, "{{ a }}"), "fuel"),
+        (many("{% set a = 'x' %}", "{% set a = a + persona|upper + a %}", 34, "{{ a }}"), "fuel"),
+        (many("{% set a = 'x' %}", "{% set a %}{{ a }}{{ a }}{% endset %}", 34, ""), "fuel"),
+        ("{{ 'x' * 100000000 }}".to_owned(), "fuel"),
+        ("{{ 'x'|indent(100000000) }}".to_owned(), "fuel"),
+        (
+            "{% set l = range(1000) %}{% for a in l %}{% for b in l %}{{ l|sum_of('x') }}{% endfor %}{% endfor %}"
+                .to_owned(),
+            "fuel",
+        ),
+    ] {
+        let start = std::time::Instant::now();
+        let refused = refused(&source);
+        assert!(refused.contains(message), "{}: {refused}", &source[..source.len().min(80)]);
+        assert!(start.elapsed().as_secs() < 10, "{}", &source[..source.len().min(80)]);
+    }
+}
+
+#[test]
+fn bounds_leave_room_for_honest_templates() {
+    let mut templates = Templates::new();
+    for (source, text) in [
+        (format!("{{{{ 1{} }}}}", " + 1".repeat(100)), "101"),
+        (format!("{{{{ 'a'{} }}}}", " ~ 'b'".repeat(3)), "abbb"),
+        ("{% for a in [1, 2] %}{{ loop.index + a|int }}{% endfor %}".to_owned(), "24"),
+        ("{% set on = (['a'] if heartbeat else []) + ['b'] %}{{ on|join }}".to_owned(), "ab"),
+        ("{% set n = 1 %}{{ n + 1 }}{{ [1, 2]|sum }}".to_owned(), "23"),
+        ("{% if persona %}a{% elif heartbeat %}b{% endif %}".to_owned(), "b"),
+    ] {
+        let template = templates.template("t", &source, &names()).unwrap();
+        assert_eq!(templates.render(&template, &Fixed).unwrap(), text, "{source}");
+    }
+}
+
 #[test]
 fn endless_templates_end() {
     let mut templates = Templates::new();

@@ -9,9 +9,19 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::{
+    client::legacy::{Client as HttpClient, connect::HttpConnector},
+    rt::TokioExecutor,
+};
 use promptd::grpc::api::prompt_service_client::PromptServiceClient;
-use promptd_contract::proto::AssemblePromptRequest;
-use tonic::transport::{Channel, Endpoint};
+use promptd_contract::{json, proto::AssemblePromptRequest};
+use prost::Message as _;
+use tonic::{
+    codegen::http::{Request, Uri},
+    transport::{Channel, Endpoint},
+};
 
 /// How many connections, and how many calls at a time on each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +48,72 @@ impl fmt::Display for Shape {
     }
 }
 
+/// What a client speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Grpc,
+    /// Over HTTP/2.
+    ConnectJson,
+}
+
 /// The connections to one server.
 pub struct Client {
-    channels: Vec<Channel>,
+    connections: Vec<Connection>,
     streams: usize,
+}
+
+#[derive(Clone)]
+enum Connection {
+    Grpc(PromptServiceClient<Channel>),
+    ConnectJson { http: Box<HttpClient<HttpConnector, Full<Bytes>>>, address: Uri },
+}
+
+/// A request, as a connection sends it.
+#[derive(Clone)]
+enum Sent {
+    Message(Box<AssemblePromptRequest>),
+    Json(Bytes),
+}
+
+impl Connection {
+    async fn open(address: &str, protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Grpc => {
+                let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap().tcp_nodelay(true);
+                Self::Grpc(PromptServiceClient::new(endpoint.connect().await.unwrap()))
+            }
+            Protocol::ConnectJson => {
+                let mut connector = HttpConnector::new();
+                connector.set_nodelay(true);
+                let http = HttpClient::builder(TokioExecutor::new()).http2_only(true).build(connector);
+                let address = format!("http://{address}/promptd.v1.PromptService/AssemblePrompt").parse().unwrap();
+                Self::ConnectJson { http: http.into(), address }
+            }
+        }
+    }
+
+    fn sends(&self, request: &AssemblePromptRequest) -> Sent {
+        match self {
+            Self::Grpc(_) => Sent::Message(request.clone().into()),
+            Self::ConnectJson { .. } => {
+                let message = json::descriptors().get_message_by_name("promptd.v1.AssemblePromptRequest").unwrap();
+                Sent::Json(json::write(&message, &request.encode_to_vec()).unwrap().into())
+            }
+        }
+    }
+
+    async fn call(&mut self, request: Sent) {
+        match (self, request) {
+            (Self::Grpc(client), Sent::Message(request)) => drop(client.assemble_prompt(*request).await.unwrap()),
+            (Self::ConnectJson { http, address }, Sent::Json(request)) => {
+                let post = Request::post(address.clone()).header("content-type", "application/json");
+                let answer = http.request(post.body(Full::from(request)).unwrap()).await.unwrap();
+                assert_eq!(answer.status(), 200);
+                answer.into_body().collect().await.unwrap();
+            }
+            _ => unreachable!("a connection sends what it made"),
+        }
+    }
 }
 
 /// What one round measured.
@@ -55,25 +127,24 @@ pub struct Run {
 }
 
 impl Client {
-    pub async fn connect(address: &str, shape: Shape) -> Self {
-        let mut channels = Vec::new();
+    pub async fn connect(address: &str, protocol: Protocol, shape: Shape) -> Self {
+        let mut connections = Vec::new();
         for _ in 0..shape.connections {
-            let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap().tcp_nodelay(true);
-            channels.push(endpoint.connect().await.unwrap());
+            connections.push(Connection::open(address, protocol).await);
         }
-        Self { channels, streams: shape.streams }
+        Self { connections, streams: shape.streams }
     }
 
     /// Makes so many calls, the requests in turn.
     pub async fn run(&self, requests: &[AssemblePromptRequest], calls: usize) -> Run {
         let next = Arc::new(AtomicUsize::new(0));
-        let requests: Arc<[AssemblePromptRequest]> = requests.into();
+        let requests: Arc<[Sent]> = requests.iter().map(|request| self.connections[0].sends(request)).collect();
         let began = Instant::now();
         let mut workers = Vec::new();
-        for channel in &self.channels {
+        for connection in &self.connections {
             for _ in 0..self.streams {
-                let mut client = PromptServiceClient::new(channel.clone());
                 let (next, requests) = (Arc::clone(&next), Arc::clone(&requests));
+                let mut connection = connection.clone();
                 workers.push(tokio::spawn(async move {
                     let mut latencies = Vec::new();
                     loop {
@@ -83,7 +154,7 @@ impl Client {
                         }
                         let request = requests[n % requests.len()].clone();
                         let began = Instant::now();
-                        client.assemble_prompt(request).await.unwrap();
+                        connection.call(request).await;
                         latencies.push(began.elapsed());
                     }
                 }));

@@ -32,7 +32,7 @@ mod requests;
 mod site;
 
 use clap::Parser;
-use drive::{Client, Shape};
+use drive::{Client, Protocol, Shape};
 use indicatif::{ProgressBar, ProgressStyle};
 use process::Served;
 use report::{Comparison, Record};
@@ -99,12 +99,16 @@ async fn compare(args: &Args) -> Vec<Comparison> {
         let bare = Served::bare(&prebuilt, folder.path());
         let own_texts = match mode {
             Mode::Tokens => Some(own_texts::measure(&ours.address, &requests).await),
-            Mode::Plain | Mode::Held | Mode::Uncoalesced => None,
+            Mode::Plain | Mode::Held | Mode::Uncoalesced | Mode::Json => None,
         };
         for shape in Shape::ALL {
             bar.set_message(format!("{} {shape}", mode.as_str()));
             let (calls, rounds) = plan(shape, args.short);
-            let clients = [Client::connect(&ours.address, shape).await, Client::connect(&bare.address, shape).await];
+            let by = if mode == Mode::Json { Protocol::ConnectJson } else { Protocol::Grpc };
+            let clients = [
+                Client::connect(&ours.address, by, shape).await,
+                Client::connect(&bare.address, Protocol::Grpc, shape).await,
+            ];
             let servers = [ours, &bare];
             for index in [0, 1] {
                 clients[index].run(&requests, calls / 2).await;

@@ -15,10 +15,12 @@ pub enum Mode {
     Held,
     /// The prompt, from a server that does not coalesce its writes.
     Uncoalesced,
+    /// The prompt by the Connect protocol, request and answer in JSON.
+    Json,
 }
 
 impl Mode {
-    pub const ALL: [Self; 4] = [Self::Plain, Self::Tokens, Self::Held, Self::Uncoalesced];
+    pub const ALL: [Self; 5] = [Self::Plain, Self::Tokens, Self::Held, Self::Uncoalesced, Self::Json];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -26,6 +28,7 @@ impl Mode {
             Self::Tokens => "tokens",
             Self::Held => "held",
             Self::Uncoalesced => "uncoalesced",
+            Self::Json => "json",
         }
     }
 }

@@ -10,7 +10,7 @@ use promptd_contract::proto::AssemblePromptRequest;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    drive::{Client, Shape},
+    drive::{Client, Protocol, Shape},
     many, middle,
     process::Served,
     requests::{self, Mode},
@@ -93,7 +93,7 @@ async fn compare(shape: Shape, rounds: usize, servers: [(&Served, &[AssembleProm
     let calls = if shape.workers() == 1 { 3_000 } else { 10_000 };
     let mut clients = Vec::new();
     for (server, requests) in servers {
-        let client = Client::connect(&server.address, shape).await;
+        let client = Client::connect(&server.address, Protocol::Grpc, shape).await;
         client.run(requests, calls / 2).await;
         clients.push(client);
     }

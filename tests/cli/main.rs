@@ -5,6 +5,7 @@
 mod check;
 mod color;
 mod config;
+mod descriptors;
 mod docs;
 mod init;
 mod logs;

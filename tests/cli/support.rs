@@ -74,7 +74,26 @@ pub(crate) struct Service {
 impl Service {
     /// Starts it and waits for its line.
     pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
-        let mut command = command(folder, arguments);
+        Self::spawn(command(folder, arguments))
+    }
+
+    /// The same with limits on open files: the soft and the hard one.
+    pub(crate) fn start_with_files(folder: &Path, arguments: &[&str], (soft, hard): (u32, u32)) -> Self {
+        let promptd = command(folder, arguments);
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -Sn {soft} && ulimit -Hn {hard} && exec \"$0\" \"$@\"")]);
+        limited.arg(promptd.get_program()).args(promptd.get_args()).current_dir(folder);
+        for (name, _) in promptd.get_envs() {
+            limited.env_remove(name);
+        }
+        Self::spawn(limited)
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn spawn(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();

@@ -1,6 +1,7 @@
 //! `promptd serve`: bind, load, serve, and drain.
 
 mod arguments;
+mod descriptors;
 mod reload;
 mod secrets;
 mod signals;
@@ -49,6 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let logs = logs::start(&loaded.config.log).map_err(|e| Failure::input(format!("error: cannot start: {e}")))?;
     let _flushed = logs.flush_at_end();
     arguments::warn_of_folders(&loaded.config);
+    descriptors::raise_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Failure::input(format!("error: cannot start: {e}")))?;
     let ended = runtime.block_on(serve(loaded, overrides, secrets, logs.clone()));
@@ -79,8 +81,8 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     registry.register_collector(Box::new(SourceCollector::new(Arc::clone(&store), Arc::clone(&source))));
 
     let backend = backend(config, &store, &source, &secrets, &metrics);
-    let server =
-        Server::bind(config.grpc.clone(), backend, secrets.tls.clone()).await.map_err(|e| server_failure(&e))?;
+    let options = descriptors::within_limit(&config.grpc);
+    let server = Server::bind(options, backend, secrets.tls.clone()).await.map_err(|e| server_failure(&e))?;
     let (address, lifecycle, limits) = (server.local_addr(), server.lifecycle(), server.limits());
     let current = reload::CurrentConfig::new(config);
     let admin = serve_admin(config, registry, &lifecycle, &current).await?;

@@ -18,7 +18,7 @@ use promptd_source::{Contents, FileSet, Source};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use super::{Secrets, secrets};
+use super::{Secrets, descriptors, secrets};
 use crate::cli::{logs::Logs, settings};
 
 /// The settings in use, for `/debug/config`.
@@ -125,7 +125,7 @@ fn on_a_line(findings: &[Finding]) -> String {
 /// Applies the settings that can change while the service runs, and logs those that wait for a restart.
 fn apply(next: &Config, reload: &Reload) {
     reload.logs.set_level(&next.log.level);
-    reload.limits.replace(&next.grpc);
+    reload.limits.replace(&descriptors::within_limit(&next.grpc));
     let before = reload.current.replace(next.clone());
     if before.source.settings != next.source.settings
         && let Some(source) = reload.source.get()

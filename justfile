@@ -33,7 +33,7 @@ skills: tools
 
 # The shell scripts.
 scripts: tools
-    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/deploy .ci/fuzz tests/polyglot/run
+    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/deploy .ci/fuzz .ci/mutants tests/polyglot/run
 
 # The lints, all of them as errors.
 clippy:
@@ -82,6 +82,18 @@ fuzz-shrink name input: tools
 # The benches in their short forms.
 bench: release
     .ci/bench
+
+# Random saves of every kind, each checked: how many, and the seed that decides which.
+soak saves="20000" seed="1":
+    cargo run --release --example soak -- --saves {{saves}} --seed {{seed}}
+
+# Calls that have nothing in common, after which memory must be what it was.
+endure calls="1000000":
+    cargo run --release --example endure -- --calls {{calls}}
+
+# Bugs put into promptd-`core` or promptd-`source`, which tests must catch: one shard of many.
+mutants crate="core" shard="0/100":
+    .ci/mutants {{crate}} {{shard}}
 
 # Writes the parts of the documents that the code prints.
 docs:

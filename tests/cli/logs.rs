@@ -227,3 +227,41 @@ fn dropped_lines_of_the_log_are_counted_and_reported_when_it_is_read_again() {
     service.wait_for_log("log lines were dropped");
     service.signal("-KILL");
 }
+
+#[test]
+fn the_line_of_a_failed_call_has_workspace_reason_and_field_and_no_content() {
+    let home = folder(&[
+        ("ws/workspace.yaml", "locked: [persona]\n"),
+        ("bad/workspace.yaml", "agent: [\n"),
+        ("promptd.yaml", "listen: 127.0.0.1:0\nworkspaces: {single: [ws, bad]}\n"),
+    ]);
+    let service = Service::start(home.path(), &["serve", "--config", "promptd.yaml"]);
+    let variables = prost_types::Struct { fields: [("SECRET\n".to_owned(), prost_types::Value::default())].into() };
+    let not_finite = prost_types::Value { kind: Some(prost_types::value::Kind::NumberValue(f64::NAN)) };
+    let inputs = prost_types::Struct { fields: [("SECRET".to_owned(), not_finite)].into() };
+    let calls = [
+        ("ws", Turn { time_zone: "SECRET".into(), ..Default::default() }),
+        ("ws", Turn { variables: Some(variables), ..Default::default() }),
+        ("ws", Turn { inputs: Some(inputs), ..Default::default() }),
+        ("ws", Turn { persona: Some("SECRET".into()), ..Default::default() }),
+        ("other", Turn::default()),
+        ("bad", Turn::default()),
+        ("SECRET/../x", Turn::default()),
+    ];
+    for (workspace, turn) in calls {
+        let request = AssemblePromptRequest { workspace_id: workspace.into(), turn: Some(turn), ..Default::default() };
+        let _ = assemble(&service.address(), request);
+    }
+    let log = service.stop();
+    for fields in [
+        "workspace=\"ws\" reason=\"INVALID_REQUEST\" field=\"turn.time_zone\" code=\"INVALID_ARGUMENT\"",
+        "workspace=\"ws\" reason=\"INVALID_REQUEST\" field=\"turn.inputs\"",
+        "workspace=\"ws\" reason=\"FIELD_LOCKED\" field=\"turn.persona\" code=\"PERMISSION_DENIED\"",
+        "workspace=\"other\" reason=\"WORKSPACE_NOT_FOUND\" code=\"NOT_FOUND\"",
+        "workspace=\"bad\" reason=\"WORKSPACE_INVALID\" code=\"FAILED_PRECONDITION\"",
+        "reason=\"INVALID_REQUEST\" field=\"workspace_id\"",
+    ] {
+        assert!(log.contains(fields), "{fields} is not in\n{log}");
+    }
+    assert!(!log.contains("SECRET"), "{log}");
+}

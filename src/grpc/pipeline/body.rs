@@ -88,7 +88,9 @@ impl StreamBody {
         let mut trailers = HeaderMap::new();
         // It fails only where the status does not fit into headers; an `Error` always fits.
         let _ = status.add_header(&mut trailers);
-        self.close(status.code());
+        if let Some(open) = self.open.take() {
+            open.record.fail(status);
+        }
         Frame::trailers(trailers)
     }
 }

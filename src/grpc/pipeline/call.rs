@@ -174,8 +174,8 @@ impl Shared {
         }
         let call = AssertUnwindSafe(self.call(method, request, peer, record.started)).catch_unwind();
         let outcome = match deadline {
-            Some(at) => tokio::time::timeout_at(at, call).await.ok(),
-            None => Some(call.await),
+            Some(at) => record.run(tokio::time::timeout_at(at, call)).await.ok(),
+            None => Some(record.run(call).await),
         };
         match outcome {
             Some(Ok(answer)) => answer,
@@ -267,7 +267,7 @@ impl Shared {
 }
 
 fn refuse(status: Status, record: Record) -> Response<Body> {
-    record.finish(status.code());
+    record.fail(&status);
     respond(status)
 }
 

@@ -5,6 +5,7 @@ mod blocking;
 mod body;
 mod call;
 mod error;
+mod failure;
 mod method;
 mod receive;
 mod record;

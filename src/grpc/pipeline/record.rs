@@ -1,14 +1,16 @@
 //! One log line and one count for every call, however it ends.
 
-use std::sync::Arc;
+use std::{cell::RefCell, future::Future, sync::Arc, sync::OnceLock};
 
 use http::{HeaderMap, HeaderValue};
+use promptd_core::id::Id;
 use tokio::time::Instant;
-use tonic::Code;
+use tonic::{Code, Status};
 
 use super::{
     auth::Caller,
     error::code_name,
+    failure::Failure,
     trace::{RequestId, TRACE_PARENT, trace_parent},
 };
 use crate::grpc::{FinishedCall, Telemetry, deadline::now};
@@ -26,7 +28,20 @@ pub(super) struct Record {
     /// Set once the caller is known.
     pub(super) caller: Caller,
     pub(super) started: Instant,
+    /// The workspace that the call named, once it is read.
+    workspace: OnceLock<Id>,
+    failure: Failure,
     finished: bool,
+}
+
+tokio::task_local! {
+    /// The workspace that the running call names.
+    static WORKSPACE: RefCell<Option<Id>>;
+}
+
+/// Keeps the workspace that the running call names, for its log line.
+pub(super) fn keep_workspace(id: &Id) {
+    let _ = WORKSPACE.try_with(|workspace| *workspace.borrow_mut() = Some(id.clone()));
 }
 
 /// Logs an event with the call's fields: names that the server knows, and ids that were checked.
@@ -38,6 +53,9 @@ macro_rules! log {
             caller = $record.caller.name(),
             trace_id = $record.trace().map(|(trace, _)| trace),
             parent_id = $record.trace().map(|(_, parent)| parent),
+            workspace = $record.workspace.get().map(Id::as_str),
+            reason = $record.failure.reason.as_deref(),
+            field = $record.failure.field.as_deref(),
             $($rest)+
         )
     };
@@ -52,11 +70,36 @@ impl Record {
     ) -> Self {
         telemetry.call_started(method);
         let trace = headers.get(TRACE_PARENT).cloned();
-        Self { telemetry, method, id, trace, caller: Caller::default(), started: now(), finished: false }
+        Self {
+            telemetry,
+            method,
+            id,
+            trace,
+            caller: Caller::default(),
+            started: now(),
+            workspace: OnceLock::new(),
+            failure: Failure::default(),
+            finished: false,
+        }
+    }
+
+    /// Runs the call's service.
+    pub(super) async fn run<T>(&self, call: impl Future<Output = T>) -> T {
+        let call = async { (call.await, WORKSPACE.with(RefCell::take)) };
+        let (outcome, workspace) = WORKSPACE.scope(RefCell::default(), call).await;
+        if let Some(workspace) = workspace {
+            let _ = self.workspace.set(workspace);
+        }
+        outcome
     }
 
     pub(super) fn finish(mut self, code: Code) {
         self.report(code);
+    }
+
+    pub(super) fn fail(mut self, status: &Status) {
+        self.failure = Failure::of(status);
+        self.report(status.code());
     }
 
     pub(super) fn panicked(&self) {

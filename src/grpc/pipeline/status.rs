@@ -6,7 +6,10 @@ use http::Response;
 use tonic::{Code, Status, body::Body};
 use tonic_types::{ErrorDetails, FieldViolation, PreconditionViolation, StatusExt};
 
-use super::error::{DOMAIN, Error, shown};
+use super::{
+    error::{DOMAIN, Error, shown},
+    failure::LOCKED_FIELD,
+};
 
 /// The most bytes of violations in one status. Clients accept 8 KiB of trailers in all: the details in base64, and the
 /// message twice.
@@ -51,6 +54,10 @@ fn details(error: &Error) -> ErrorDetails {
             let pairs = violations.iter().map(|v| (v.field.as_str(), v.message.clone()));
             let fields = bounded(pairs).into_iter().map(|(field, text)| FieldViolation::new(field, text));
             details.set_bad_request(fields.collect::<Vec<_>>());
+        }
+        Error::Locked(field) => {
+            let metadata = HashMap::from([(LOCKED_FIELD.to_owned(), field.clone())]);
+            details.set_error_info(error.reason(), DOMAIN, metadata);
         }
         Error::Missing { kind, name } => {
             details.set_resource_info(*kind, shown(name), "", error.message());

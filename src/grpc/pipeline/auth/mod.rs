@@ -14,7 +14,7 @@ use arc_swap::ArcSwapOption;
 use http::HeaderMap;
 use tokio::sync::watch;
 
-use super::error::Error;
+use super::{error::Error, record::keep_workspace};
 use promptd_contract::encode::SkillAccess;
 use promptd_core::{globs::SkillFilter, id::Id};
 
@@ -109,6 +109,7 @@ impl Caller {
 
     /// Fails where they may not see the workspace, whether it exists or not.
     pub(crate) fn must_see(&self, workspace: &Id) -> Result<(), Error> {
+        keep_workspace(workspace);
         if self.sees(workspace) { Ok(()) } else { Err(Error::Forbidden) }
     }
 

@@ -91,7 +91,7 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
         let profile = profile::find(&snapshot.profiles, name)?;
         let mut prompt =
             prompt::assemble(&snapshot, profile, &turn).map_err(|error| Failure::input(format!("error: {error}")))?;
-        check_written(print(arguments, &snapshot, profile, &prompt))?;
+        check_written(print(arguments, &snapshot, profile, &mut prompt))?;
         if arguments.explain {
             prompt::count_tokens(&mut prompt, &snapshot, profile, EXPLAINED_TOKENS);
             eprint!("{}", explain::sections(&prompt));
@@ -149,7 +149,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn print(arguments: &Arguments, snapshot: &Snapshot, profile: &Profile, prompt: &Prompt<'_>) -> io::Result<()> {
+fn print(arguments: &Arguments, snapshot: &Snapshot, profile: &Profile, prompt: &mut Prompt<'_>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let format = match arguments.format {
         None if out.is_terminal() => return explain::layers(&mut AutoStream::auto(out), prompt),
@@ -161,7 +161,9 @@ fn print(arguments: &Arguments, snapshot: &Snapshot, profile: &Profile, prompt: 
         Some(Format::AnthropicMessages) => RenderFormat::AnthropicMessages,
         Some(Format::Gemini) => RenderFormat::Gemini,
     };
-    out.write_all(render(prompt, format).as_bytes())?;
+    let rendered = render(prompt, format);
+    out.write_all(rendered.text.as_bytes())?;
+    prompt.add_findings(rendered.findings);
     out.flush()
 }
 

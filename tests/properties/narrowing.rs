@@ -7,6 +7,7 @@ use promptd_core::{
     globs::{NameGlobs, SkillFilter},
     prompt::{self, Prompt, TurnError},
     settings::Settings,
+    turn::Role,
     workspace::{Lock, Snapshot},
 };
 use proptest::prelude::*;
@@ -91,7 +92,8 @@ proptest! {
         let sets = (locks(Lock::Persona) && turn.persona.is_some())
             || (locks(Lock::Ephemeral) && turn.ephemeral_system_prompt.is_some())
             || (locks(Lock::Agent) && turn.agent.is_some())
-            || (locks(Lock::TimeZone) && turn.time_zone.is_some());
+            || (locks(Lock::TimeZone) && turn.time_zone.is_some())
+            || (locks(Lock::ConversationSystem) && turn.conversation.messages.iter().any(|m| m.role == Role::System));
         match prompt::assemble(&snapshot, five_layer(&snapshot), &turn) {
             Err(TurnError::Locked { .. }) => prop_assert!(sets),
             Err(TurnError::Invalid { .. }) => {}

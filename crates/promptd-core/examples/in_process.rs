@@ -85,6 +85,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(out, "{} {}: {}", finding.severity.as_str(), finding.place, finding.message)?;
     }
     let request = render(&prompt, RenderFormat::AnthropicMessages);
-    writeln!(out, "\n── as a fragment of an Anthropic request: {} bytes", request.len())?;
+    writeln!(out, "\n── as a fragment of an Anthropic request: {} bytes", request.text.len())?;
     Ok(())
 }

@@ -241,7 +241,7 @@ impl From<TurnError> for Error {
     fn from(error: TurnError) -> Self {
         match error {
             TurnError::Invalid { field, message } => Self::invalid(field, message),
-            TurnError::Locked { field } => Self::Locked(field.into()),
+            TurnError::Locked { field } => Self::Locked(field),
         }
     }
 }

@@ -25,7 +25,7 @@ use promptd_core::{
     profile,
     prompt::Prepared,
     prompt::{self, Prompt},
-    render::{self, RenderFormat},
+    render::{self, RenderFormat, Rendered},
     reply::{ReplyContract, parse},
     tokens::Encoding,
     workspace::Lock,
@@ -116,18 +116,19 @@ impl PromptService {
             prompt.findings.retain(|finding| access.sees_finding(snapshot, finding));
         }
         self.backend.telemetry.prompt_assembled(&prompt, now() - started);
+        let rendered = format(request.format).map(|format| render::render(&prompt, format)).unwrap_or_default();
         if request.strict {
-            nothing_lost(&prompt)?;
+            nothing_lost(&prompt, &rendered)?;
         }
         if let Some(encoding) = request.encoding {
             prompt::count_tokens(&mut prompt, snapshot, profile, encoding);
         }
-        let rendered = format(request.format).map(|format| render::render(&prompt, format));
+        prompt.add_findings(rendered.findings);
         let answer = encode::Answer {
             prompt: &prompt,
             revision: snapshot.revision.as_str(),
             profile: profile.name.as_str(),
-            rendered: &rendered.unwrap_or_default(),
+            rendered: &rendered.text,
             shape: &request.shape,
         };
         Ok(answer.encode())
@@ -165,9 +166,10 @@ fn counts_long(encodings: [Option<Encoding>; 2], bytes: usize) -> bool {
 }
 
 /// What `strict` requires.
-fn nothing_lost(prompt: &Prompt<'_>) -> Result<(), Error> {
+fn nothing_lost(prompt: &Prompt<'_>, rendered: &Rendered) -> Result<(), Error> {
     let lost = prompt.sections.iter().filter(|section| section.outcome.is_loss());
-    let lost: Vec<_> = lost.map(|section| (section.id.to_string(), section.reason.to_string())).collect();
+    let mut lost: Vec<_> = lost.map(|section| (section.id.to_string(), section.reason.to_string())).collect();
+    lost.extend(rendered.losses().map(|finding| ("conversation".to_owned(), finding.message.clone())));
     if lost.is_empty() { Ok(()) } else { Err(Error::PromptLoss(lost)) }
 }
 

@@ -32,8 +32,15 @@ fn message(
     if raw.tool_calls.len() > limits.max_tool_calls {
         violations.within(&path("tool_calls"), raw.tool_calls.len(), limits.max_tool_calls);
     }
+    let role = role?;
+    if role == Role::Tool && raw.tool_call_id.is_empty() {
+        violations.add(path("tool_call_id"), "must be the id of the call that the result answers");
+    }
+    for (call, _) in raw.tool_calls.iter().enumerate().filter(|(_, call)| call.id.is_empty()) {
+        violations.add(path(&format!("tool_calls[{call}].id")), "must not be empty; its result refers to it");
+    }
     Some(ConversationMessage {
-        role: role?,
+        role,
         content: raw.content,
         tool_call_id: raw.tool_call_id,
         name: raw.name,
@@ -77,5 +84,39 @@ fn segment(raw: proto::SummarySegment, index: usize, violations: &mut Violations
         message_end: raw.message_end,
         summary: raw.summary,
         summary_tokens: raw.summary_tokens,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_calls_are_required() {
+        let call = |id: &str| proto::ToolCall { id: id.into(), ..Default::default() };
+        let message = |role: proto::Role, tool_call_id: &str, tool_calls| proto::ConversationMessage {
+            role: role.into(),
+            tool_call_id: tool_call_id.into(),
+            tool_calls,
+            ..Default::default()
+        };
+        let messages = vec![
+            message(proto::Role::User, "", vec![]),
+            message(proto::Role::Assistant, "", vec![call("a"), call("")]),
+            message(proto::Role::Tool, "a", vec![]),
+            message(proto::Role::Tool, "", vec![]),
+        ];
+        let mut violations = Violations::default();
+        let raw = proto::Conversation { messages, ..Default::default() };
+        conversation(raw, &Limits::default(), &mut violations);
+        let found = violations.into_result(()).unwrap_err();
+        let fields: Vec<_> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            fields,
+            [
+                "turn.conversation.messages[1].tool_calls[1].id: must not be empty; its result refers to it",
+                "turn.conversation.messages[3].tool_call_id: must be the id of the call that the result answers",
+            ]
+        );
     }
 }

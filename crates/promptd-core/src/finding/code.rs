@@ -114,7 +114,11 @@ codes! {
     /// A message of the conversation was cut or left out by a limit.
     ConversationTruncated = "CONVERSATION_TRUNCATED", Warning, "Send less, or raise the profile's limit.";
     /// Tool messages without their call, or calls without their results, were left out.
-    ConversationUnpaired = "CONVERSATION_UNPAIRED", Info, "Send a call together with all of its results.";
+    ConversationUnpaired = "CONVERSATION_UNPAIRED", Warning, "Send a call together with all of its results.";
+    /// A message of the role system came with a caller's conversation.
+    ConversationSystem = "CONVERSATION_SYSTEM", Info, "To refuse such messages, lock `conversation_system` or `ephemeral` in workspace.yaml.";
+    /// The id of a tool call was rewritten in `rendered`, since the provider would refuse it.
+    ToolCallIdRewritten = "TOOL_CALL_ID_REWRITTEN", Info, "Send ids that are unique and have letters, digits, `_` and `-` alone.";
     /// A section was cut or left out by its budget.
     BudgetExceeded = "BUDGET_EXCEEDED", Warning, "Send less, or raise the profile's budget.";
     /// More findings than a response carries.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     profile::{Body, Profile},
-    turn::Turn,
+    turn::{Role, Turn},
     workspace::{Lock, Snapshot},
     yaml::nearest,
 };
@@ -22,11 +22,16 @@ pub enum TurnError {
     /// The operator locked a field that the turn sets. PERMISSION_DENIED.
     Locked {
         /// The field's path.
-        field: &'static str,
+        field: String,
     },
 }
 
 impl TurnError {
+    /// The operator locked a field.
+    pub fn locked(field: impl Into<String>) -> Self {
+        Self::Locked { field: field.into() }
+    }
+
     /// A field's value is wrong.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid { field: field.into(), message: message.into() }
@@ -64,12 +69,21 @@ fn check_locks(snapshot: &Snapshot, profile: &Profile, turn: &Turn) -> Result<()
             Lock::Agent => (turn.agent.is_some(), "turn.agent"),
             Lock::TimeZone => (turn.time_zone.is_some(), "turn.time_zone"),
             Lock::Inputs => (!turn.inputs.is_empty(), "turn.inputs"),
+            Lock::ConversationSystem => match first_system(turn) {
+                Some(index) => return Err(TurnError::locked(format!("turn.conversation.messages[{index}].role"))),
+                None => continue,
+            },
         };
         if set {
-            return Err(TurnError::Locked { field });
+            return Err(TurnError::locked(field));
         }
     }
     Ok(())
+}
+
+/// The conversation's first message of the role `system`.
+fn first_system(turn: &Turn) -> Option<usize> {
+    turn.conversation.messages.iter().position(|message| message.role == Role::System)
 }
 
 fn check_context_files(snapshot: &Snapshot, profile: &Profile, turn: &Turn) -> Result<(), TurnError> {

@@ -2,22 +2,27 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{arguments, breakpoints::breakpoints, tool_call_id, tool_calls};
+use super::{Fragment, IdRule, Rendered, arguments, breakpoints::breakpoints, is_plain, tool_calls};
 use crate::{
     prompt::{Message, Prompt},
     turn::Role,
 };
 
+/// Amazon Bedrock, which serves the same models, has the limit.
+const IDS: IdRule = IdRule { provider: "Anthropic", max_bytes: 64, characters: Some(is_plain) };
+
 /// `system`, one block a system message wherever it stood, and `messages`.
 ///
 /// Messages of one role that follow each other are one message of several blocks, as the API would make of them, and as
-/// it demands of tool results. Empty texts, which the API refuses, have no block. Speakers' names have no place there.
-pub(super) fn messages(prompt: &Prompt<'_>) -> Value {
+/// it demands of tool results. Empty texts, which the API refuses, have no block; the conversation begins with the user;
+/// white space at the end of a last message of the assistant is removed. Speakers' names have no place there.
+pub(super) fn messages(prompt: &Prompt<'_>) -> Rendered {
+    let fragment = Fragment::new(prompt, IDS).beginning_with_the_user(IDS.provider);
     let marked = breakpoints(&prompt.messages);
     let mut system: Vec<Value> = Vec::new();
     let mut turns: Vec<(&'static str, Vec<Value>)> = Vec::new();
-    for (index, message) in prompt.messages.iter().enumerate() {
-        let mut blocks = blocks(message);
+    for (index, message) in fragment.messages() {
+        let mut blocks = blocks(&fragment, index, message);
         if marked.contains(&index) {
             mark(&mut blocks);
         }
@@ -35,27 +40,37 @@ pub(super) fn messages(prompt: &Prompt<'_>) -> Value {
             _ => turns.push((role, blocks)),
         }
     }
+    if let Some(("assistant", blocks)) = turns.last_mut() {
+        trim_end(blocks);
+    }
     let mut out = Map::new();
     if !system.is_empty() {
         out.insert("system".into(), system.into());
     }
     let turn = |(role, content): (&str, Vec<Value>)| json!({ "role": role, "content": content });
     out.insert("messages".into(), turns.into_iter().map(turn).collect());
-    Value::Object(out)
+    fragment.rendered(&Value::Object(out))
 }
 
-fn blocks(message: &Message<'_>) -> Vec<Value> {
-    if let Some(id) = tool_call_id(message) {
-        return vec![json!({ "type": "tool_result", "tool_use_id": id, "content": message.content })];
+fn blocks(fragment: &Fragment<'_>, index: usize, message: &Message<'_>) -> Vec<Value> {
+    if let Some(result) = fragment.ids.result(index) {
+        return vec![json!({ "type": "tool_result", "tool_use_id": result.id, "content": message.content })];
     }
     let mut blocks = Vec::new();
     if !message.content.trim().is_empty() {
         blocks.push(json!({ "type": "text", "text": message.content }));
     }
-    for call in tool_calls(message) {
-        blocks.push(json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": arguments(call) }));
+    for (call, id) in tool_calls(message).iter().zip(fragment.ids.calls(index)) {
+        blocks.push(json!({ "type": "tool_use", "id": id, "name": call.name, "input": arguments(call) }));
     }
     blocks
+}
+
+/// Removes white space at the end of the last block, if that is text.
+fn trim_end(blocks: &mut [Value]) {
+    if let Some(Value::String(text)) = blocks.last_mut().and_then(|block| block.get_mut("text")) {
+        text.truncate(text.trim_end().len());
+    }
 }
 
 fn mark(blocks: &mut [Value]) {
@@ -66,15 +81,18 @@ fn mark(blocks: &mut [Value]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::sample, *};
-    use crate::turn::ConversationMessage;
+    use super::{
+        super::sample::{self, json},
+        *,
+    };
+    use crate::turn::{ConversationMessage, ToolCall};
 
     #[test]
     fn system_is_apart_and_turns_alternate() {
         sample::with_prompt(|prompt| {
             let kept = json!({"type": "ephemeral"});
             assert_eq!(
-                messages(prompt),
+                json(&messages(prompt)),
                 json!({
                     "system": [
                         {"type": "text", "text": "SKELETON", "cache_control": kept},
@@ -99,6 +117,49 @@ mod tests {
     }
 
     #[test]
+    fn the_conversation_begins_with_the_user_and_ends_without_white_space() {
+        let call = ToolCall { id: "c1".into(), name: "t".into(), arguments_json: "{}".into() };
+        let conversation = [
+            ConversationMessage::new(Role::Assistant, "Welcome."),
+            ConversationMessage { tool_calls: vec![call], ..ConversationMessage::new(Role::Assistant, "") },
+            ConversationMessage { tool_call_id: "c1".into(), ..ConversationMessage::new(Role::Tool, "x") },
+            ConversationMessage::new(Role::User, " \n"),
+            ConversationMessage::new(Role::User, "hi \n"),
+            ConversationMessage::new(Role::Assistant, "Go on: \n"),
+        ];
+        let prompt = sample::prompt(conversation.iter().map(sample::carried).collect());
+        let rendered = messages(&prompt);
+        assert_eq!(
+            json(&rendered),
+            json!({"messages": [
+                {"role": "user", "content": [{"type": "text", "text": "hi \n", "cache_control": {"type": "ephemeral"}}]},
+                {"role": "assistant", "content": [{"type": "text", "text": "Go on:"}]},
+            ]})
+        );
+        let [finding] = &rendered.findings[..] else { panic!("{:?}", rendered.findings) };
+        assert!(finding.message.starts_with("3 messages before the user's first"), "{}", finding.message);
+        assert_eq!(rendered.losses().count(), 1);
+    }
+
+    #[test]
+    fn a_breakpoint_is_on_a_messages_last_block() {
+        let call = |id: &str| ToolCall { id: id.into(), name: "t".into(), arguments_json: "{}".into() };
+        let calling = ConversationMessage {
+            tool_calls: vec![call("a"), call("b")],
+            ..ConversationMessage::new(Role::Assistant, "I look.")
+        };
+        let mut blocks = blocks_of(&calling);
+        mark(&mut blocks);
+        let marked: Vec<bool> = blocks.iter().map(|block| block.get("cache_control").is_some()).collect();
+        assert_eq!(marked, [false, false, true]);
+    }
+
+    fn blocks_of(message: &ConversationMessage) -> Vec<Value> {
+        let prompt = sample::prompt(vec![sample::carried(message)]);
+        blocks(&Fragment::new(&prompt, IDS), 0, &prompt.messages[0])
+    }
+
+    #[test]
     fn neighbours_of_one_role_are_one_message_and_blanks_none() {
         let conversation = [
             ConversationMessage::new(Role::User, "a"),
@@ -106,7 +167,7 @@ mod tests {
             ConversationMessage::new(Role::Assistant, " "),
             ConversationMessage::new(Role::User, "c"),
         ];
-        let rendered = messages(&sample::prompt(conversation.iter().map(sample::carried).collect()));
+        let rendered = json(&messages(&sample::prompt(conversation.iter().map(sample::carried).collect())));
         let texts: Vec<_> =
             rendered["messages"][0]["content"].as_array().unwrap().iter().filter_map(|b| b["text"].as_str()).collect();
         assert_eq!((texts, rendered["messages"].as_array().unwrap().len()), (vec!["a", "b", "c"], 1));

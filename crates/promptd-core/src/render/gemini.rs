@@ -1,26 +1,26 @@
 //! Gemini: `generateContent`.
 
-use std::collections::HashMap;
-
 use serde_json::{Map, Value, json};
 
-use super::{arguments, tool_call_id, tool_calls};
+use super::{Fragment, IdRule, Rendered, arguments, tool_calls};
 use crate::{
     prompt::{Message, Prompt},
     turn::Role,
 };
 
+/// Results are matched by name; ids are for the caller, and of any form.
+const IDS: IdRule = IdRule { provider: "Gemini", max_bytes: 64, characters: None };
+
 /// `systemInstruction`, one part a system message wherever it stood, and `contents`.
 ///
 /// Messages of one role that follow each other are one content of several parts; empty texts have no part. A tool
-/// result is named after the call that it answers. Speakers' names have no place there.
-pub(super) fn generate_content(prompt: &Prompt<'_>) -> Value {
+/// result is named after the call that it answers; the conversation begins with the user. Speakers' names have no place there.
+pub(super) fn generate_content(prompt: &Prompt<'_>) -> Rendered {
+    let fragment = Fragment::new(prompt, IDS).beginning_with_the_user(IDS.provider);
     let mut system: Vec<Value> = Vec::new();
     let mut contents: Vec<(&'static str, Vec<Value>)> = Vec::new();
-    let mut called: HashMap<&str, &str> = HashMap::new();
-    for message in &prompt.messages {
-        called.extend(tool_calls(message).iter().map(|call| (call.id.as_str(), call.name.as_str())));
-        let mut parts = parts(message, &called);
+    for (index, message) in fragment.messages() {
+        let mut parts = parts(&fragment, index, message);
         let role = match message.role {
             Role::System => {
                 system.append(&mut parts);
@@ -41,35 +41,36 @@ pub(super) fn generate_content(prompt: &Prompt<'_>) -> Value {
     }
     let content = |(role, parts): (&str, Vec<Value>)| json!({ "role": role, "parts": parts });
     out.insert("contents".into(), contents.into_iter().map(content).collect());
-    Value::Object(out)
+    fragment.rendered(&Value::Object(out))
 }
 
-fn parts(message: &Message<'_>, called: &HashMap<&str, &str>) -> Vec<Value> {
-    if let Some(id) = tool_call_id(message) {
-        let own_name = message.origin.map_or("", |origin| origin.message.name.as_str());
-        let name = called.get(id).copied().unwrap_or(if own_name.is_empty() { id } else { own_name });
-        let answer = json!({ "id": id, "name": name, "response": { "output": message.content } });
+fn parts(fragment: &Fragment<'_>, index: usize, message: &Message<'_>) -> Vec<Value> {
+    if let Some(result) = fragment.ids.result(index) {
+        let answer = json!({ "id": result.id, "name": result.name, "response": { "output": message.content } });
         return vec![json!({ "functionResponse": answer })];
     }
     let mut parts = Vec::new();
     if !message.content.is_empty() {
         parts.push(json!({ "text": message.content }));
     }
-    for call in tool_calls(message) {
-        parts.push(json!({ "functionCall": { "id": call.id, "name": call.name, "args": arguments(call) } }));
+    for (call, id) in tool_calls(message).iter().zip(fragment.ids.calls(index)) {
+        parts.push(json!({ "functionCall": { "id": id, "name": call.name, "args": arguments(call) } }));
     }
     parts
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::sample, *};
+    use super::{
+        super::sample::{self, json},
+        *,
+    };
 
     #[test]
     fn system_is_apart_and_tools_are_parts() {
         sample::with_prompt(|prompt| {
             assert_eq!(
-                generate_content(prompt),
+                json(&generate_content(prompt)),
                 json!({
                     "systemInstruction": {"parts": [
                         {"text": "SKELETON"}, {"text": "FACTS"}, {"text": "CONTEXT"}, {"text": "EPHEMERAL"},

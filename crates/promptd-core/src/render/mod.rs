@@ -11,10 +11,13 @@ mod openai;
 #[cfg(test)]
 mod sample;
 mod text;
+mod tool_ids;
 
 use serde_json::{Map, Value};
 
+use self::tool_ids::{IdRule, ToolIds};
 use crate::{
+    finding::{Code, Finding, Place},
     prompt::{Message, Prompt},
     turn::{Role, ToolCall},
 };
@@ -61,27 +64,88 @@ impl RenderFormat {
     }
 }
 
-/// Renders a prompt: JSON on one line, or the plain text.
+/// A prompt in a format.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// JSON on one line, or the plain text.
+    pub text: String,
+    /// What the format changed or left out, so that the provider accepts the fragment.
+    pub findings: Vec<Finding>,
+}
+
+impl Rendered {
+    /// The findings of what the format has no place for.
+    pub fn losses(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.code == Code::ConversationTruncated)
+    }
+}
+
+/// Renders a prompt in the format of a provider, or as plain text.
 #[must_use]
-pub fn render(prompt: &Prompt<'_>, format: RenderFormat) -> String {
+pub fn render(prompt: &Prompt<'_>, format: RenderFormat) -> Rendered {
     match format {
-        RenderFormat::Text => text::render(prompt),
-        RenderFormat::OpenaiChat => openai::chat(prompt).to_string(),
-        RenderFormat::OpenaiResponses => openai::responses(prompt).to_string(),
-        RenderFormat::AnthropicMessages => anthropic::messages(prompt).to_string(),
-        RenderFormat::Gemini => gemini::generate_content(prompt).to_string(),
+        RenderFormat::Text => Rendered { text: text::render(prompt), findings: Vec::new() },
+        RenderFormat::OpenaiChat => openai::chat(prompt),
+        RenderFormat::OpenaiResponses => openai::responses(prompt),
+        RenderFormat::AnthropicMessages => anthropic::messages(prompt),
+        RenderFormat::Gemini => gemini::generate_content(prompt),
+    }
+}
+
+/// A prompt's messages as a provider accepts them.
+struct Fragment<'p> {
+    messages: &'p [Message<'p>],
+    ids: ToolIds<'p>,
+    /// Messages before this one are left out, system messages apart.
+    first: usize,
+    findings: Vec<Finding>,
+}
+
+impl<'p> Fragment<'p> {
+    /// All messages, with ids of tool calls that the provider accepts.
+    fn new(prompt: &'p Prompt<'p>, rule: IdRule) -> Self {
+        let ids = ToolIds::new(&prompt.messages, rule);
+        let findings = ids.finding(rule).into_iter().collect();
+        Self { messages: &prompt.messages, ids, first: 0, findings }
+    }
+
+    /// Less what comes before the first message of the user that has text, system messages apart.
+    fn beginning_with_the_user(mut self, provider: &str) -> Self {
+        let is_users = |message: &Message<'_>| message.role == Role::User && !message.content.trim().is_empty();
+        self.first = self.messages.iter().position(is_users).unwrap_or(self.messages.len());
+        let has_content =
+            |message: &&Message<'_>| !message.content.trim().is_empty() || !tool_calls(message).is_empty();
+        let is_left_out = |message: &&Message<'_>| message.role != Role::System && has_content(message);
+        let left_out = self.messages[..self.first].iter().filter(is_left_out).count();
+        if left_out > 0 {
+            let message = format!(
+                "{left_out} messages before the user's first are left out of `rendered`: {provider} refuses a \
+                 conversation that does not begin with the user"
+            );
+            self.findings.push(Finding::new(Code::ConversationTruncated, Place::field("turn.conversation"), message));
+        }
+        self
+    }
+
+    /// The messages that are kept, with their indices.
+    fn messages(&self) -> impl Iterator<Item = (usize, &'p Message<'p>)> {
+        let first = self.first;
+        self.messages.iter().enumerate().filter(move |(index, message)| *index >= first || message.role == Role::System)
+    }
+
+    fn rendered(self, json: &Value) -> Rendered {
+        Rendered { text: json.to_string(), findings: self.findings }
     }
 }
 
 /// The tools that a message calls.
 fn tool_calls<'a>(message: &Message<'a>) -> &'a [ToolCall] {
-    message.origin.map_or(&[], |origin| &origin.message.tool_calls)
+    message.origin.map_or(&[], |origin| origin.message.calls())
 }
 
-/// The call that a message is the result of; none on any other message.
-fn tool_call_id<'a>(message: &Message<'a>) -> Option<&'a str> {
-    let id = message.origin.map_or("", |origin| origin.message.tool_call_id.as_str());
-    (message.role == Role::Tool).then_some(id)
+/// Characters that ids of tool calls have everywhere.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
 /// A call's arguments, for providers that take an object. What is not an object is kept as text under `arguments_json`.
@@ -111,7 +175,7 @@ mod tests {
     fn every_format_carries_every_system_text_once() {
         sample::with_prompt(|prompt| {
             for format in RenderFormat::ALL {
-                let rendered = render(prompt, format);
+                let rendered = render(prompt, format).text;
                 for text in ["SKELETON", "FACTS", "CONTEXT", "EPHEMERAL"] {
                     assert_eq!(rendered.matches(text).count(), 1, "{text} in {rendered}");
                 }

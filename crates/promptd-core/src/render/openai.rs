@@ -2,42 +2,50 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{BLANK_LINE, tool_call_id, tool_calls};
+use super::{BLANK_LINE, Fragment, IdRule, Rendered, tool_calls};
 use crate::{
     prompt::{Message, Prompt},
-    turn::Role,
+    turn::{Role, ToolCall},
 };
+
+/// The smallest limit that the API has named when it refused a longer id; servers with the same API may still have it.
+const CHAT_IDS: IdRule = IdRule { provider: "OpenAI", max_bytes: 40, characters: None };
+/// The API names this limit when it refuses a longer one.
+const RESPONSES_IDS: IdRule = IdRule { provider: "OpenAI", max_bytes: 64, characters: None };
 
 /// The most characters of a speaker's name that Chat Completions takes.
 const MAX_NAME_CHARS: usize = 64;
 
 /// `messages`. System messages have the role `system`, which every model and every compatible server takes; newer
 /// models read it as `developer`.
-pub(super) fn chat(prompt: &Prompt<'_>) -> Value {
-    json!({ "messages": prompt.messages.iter().map(chat_message).collect::<Vec<_>>() })
+pub(super) fn chat(prompt: &Prompt<'_>) -> Rendered {
+    let fragment = Fragment::new(prompt, CHAT_IDS);
+    let messages: Vec<Value> =
+        fragment.messages().map(|(index, message)| chat_message(&fragment, index, message)).collect();
+    fragment.rendered(&json!({ "messages": messages }))
 }
 
-fn chat_message(message: &Message<'_>) -> Value {
+fn chat_message(fragment: &Fragment<'_>, index: usize, message: &Message<'_>) -> Value {
     let mut out = Map::new();
     out.insert("role".into(), message.role.as_str().into());
     if let Some(name) = speaker(message) {
         out.insert("name".into(), name.into());
     }
-    if let Some(id) = tool_call_id(message) {
-        out.insert("tool_call_id".into(), id.into());
+    if let Some(result) = fragment.ids.result(index) {
+        out.insert("tool_call_id".into(), result.id.as_str().into());
     }
     let calls = tool_calls(message);
     let content = if message.content.is_empty() && !calls.is_empty() { Value::Null } else { json!(message.content) };
     out.insert("content".into(), content);
     if !calls.is_empty() {
-        let call = |call: &crate::turn::ToolCall| {
+        let call = |(call, id): (&ToolCall, &String)| {
             json!({
-                "id": call.id,
+                "id": id,
                 "type": "function",
                 "function": { "name": call.name, "arguments": call.arguments_json },
             })
         };
-        out.insert("tool_calls".into(), calls.iter().map(call).collect());
+        out.insert("tool_calls".into(), calls.iter().zip(fragment.ids.calls(index)).map(call).collect());
     }
     Value::Object(out)
 }
@@ -53,31 +61,34 @@ fn speaker<'a>(message: &Message<'a>) -> Option<&'a str> {
 
 /// `instructions`, the system messages that come first, and `input`, everything else. Speakers' names have no place
 /// there.
-pub(super) fn responses(prompt: &Prompt<'_>) -> Value {
+pub(super) fn responses(prompt: &Prompt<'_>) -> Rendered {
+    let fragment = Fragment::new(prompt, RESPONSES_IDS);
     let front = prompt.messages.iter().take_while(|message| message.role == Role::System).count();
-    let (first, rest) = prompt.messages.split_at(front);
+    let first = &prompt.messages[..front];
     let mut out = Map::new();
     if !first.is_empty() {
         let texts: Vec<&str> = first.iter().map(|message| message.content.as_ref()).collect();
         out.insert("instructions".into(), texts.join(BLANK_LINE).into());
     }
-    out.insert("input".into(), rest.iter().flat_map(input_items).collect());
-    Value::Object(out)
+    let rest = fragment.messages().skip(front);
+    let items: Value = rest.flat_map(|(index, message)| input_items(&fragment, index, message)).collect();
+    out.insert("input".into(), items);
+    fragment.rendered(&Value::Object(out))
 }
 
-fn input_items(message: &Message<'_>) -> Vec<Value> {
-    if let Some(id) = tool_call_id(message) {
-        return vec![json!({ "type": "function_call_output", "call_id": id, "output": message.content })];
+fn input_items(fragment: &Fragment<'_>, index: usize, message: &Message<'_>) -> Vec<Value> {
+    if let Some(result) = fragment.ids.result(index) {
+        return vec![json!({ "type": "function_call_output", "call_id": result.id, "output": message.content })];
     }
     let calls = tool_calls(message);
     let mut items = Vec::with_capacity(1 + calls.len());
     if !message.content.is_empty() || calls.is_empty() {
         items.push(json!({ "type": "message", "role": message.role.as_str(), "content": message.content }));
     }
-    for call in calls {
+    for (call, id) in calls.iter().zip(fragment.ids.calls(index)) {
         items.push(json!({
             "type": "function_call",
-            "call_id": call.id,
+            "call_id": id,
             "name": call.name,
             "arguments": call.arguments_json,
         }));
@@ -87,14 +98,17 @@ fn input_items(message: &Message<'_>) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::sample, *};
+    use super::{
+        super::sample::{self, json},
+        *,
+    };
 
     #[test]
     fn chat_keeps_roles_names_and_tools() {
         sample::with_prompt(|prompt| {
             let call = json!({"id": "c1", "type": "function", "function": {"name": "tide", "arguments": "{\"port\":\"Kiel\"}"}});
             assert_eq!(
-                chat(prompt),
+                json(&chat(prompt)),
                 json!({"messages": [
                     {"role": "system", "content": "SKELETON"},
                     {"role": "system", "content": "FACTS"},
@@ -114,7 +128,7 @@ mod tests {
     fn responses_puts_the_front_into_instructions() {
         sample::with_prompt(|prompt| {
             assert_eq!(
-                responses(prompt),
+                json(&responses(prompt)),
                 json!({
                     "instructions": "SKELETON\n\nFACTS\n\nCONTEXT",
                     "input": [
@@ -128,6 +142,6 @@ mod tests {
                 })
             );
         });
-        assert_eq!(responses(&sample::prompt(Vec::new())), json!({"input": []}));
+        assert_eq!(json(&responses(&sample::prompt(Vec::new()))), json!({"input": []}));
     }
 }

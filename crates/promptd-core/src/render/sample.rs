@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
+use super::Rendered;
 use crate::{
     digest::Digest,
     profile::Stability,
@@ -27,6 +30,11 @@ pub(super) fn message(role: Role, content: &str) -> Message<'_> {
 pub(super) fn carried(original: &ConversationMessage) -> Message<'_> {
     let origin = Some(ConversationOrigin { index: 0, message: original, unchanged: true });
     Message { name: "", origin, stability: Stability::Volatile, ..message(original.role, &original.content) }
+}
+
+/// The JSON of a fragment.
+pub(super) fn json(rendered: &Rendered) -> Value {
+    serde_json::from_str(&rendered.text).unwrap()
 }
 
 pub(super) fn prompt(messages: Vec<Message<'_>>) -> Prompt<'_> {

@@ -20,7 +20,7 @@ pub struct ConversationMessage {
     pub role: Role,
     /// The text.
     pub content: String,
-    /// On a tool result, the call that it answers; empty on others.
+    /// On a tool result, the id of the call that it answers; empty on others.
     pub tool_call_id: String,
     /// The speaker's name; may be empty.
     pub name: String,
@@ -46,12 +46,18 @@ impl ConversationMessage {
             id: String::new(),
         }
     }
+
+    /// The tools that it calls: none unless it is the assistant's.
+    #[must_use]
+    pub fn calls(&self) -> &[ToolCall] {
+        if self.role == Role::Assistant { &self.tool_calls } else { &[] }
+    }
 }
 
 /// A call of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolCall {
-    /// Its id.
+    /// Its id. An id that is used again belongs to the newest call.
     pub id: String,
     /// The tool.
     pub name: String,

@@ -1,7 +1,8 @@
 //! Assembly through the public API: what a team sees that uses this crate in-process.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, reason = "a test fails by panicking")]
 
 mod digests;
+mod provider_rules;
 mod support;
 mod turn_fields;

@@ -124,7 +124,10 @@ impl Compiler<'_> {
     fn conversation(&mut self, raw: &RawConversation) -> ConversationSpec {
         let locals = text_fields(&["content", "speaker", "time"]);
         let names = self.names.with(&locals, TurnFields::CONVERSATION);
-        let tools = raw.tools.as_ref().and_then(|s| self.one_of(s, "tools", &[("all", false), ("paired", true)]));
+        if let Some(tools) = &raw.tools {
+            // Of profiles written before: calls and results are paired under every profile now.
+            let _: Option<()> = self.one_of(tools, "tools", &[("all", ()), ("paired", ())]);
+        }
         let trim = match (&raw.max_tokens, &raw.summary_budget) {
             (Some(max), Some(part)) => match (self.amount(max), self.share(part)) {
                 (Some(max_tokens), Some(summary_budget)) => Some(TrimSpec { max_tokens, summary_budget }),
@@ -142,7 +145,6 @@ impl Compiler<'_> {
             stages: self.stages(raw.stages.as_ref()),
             window: raw.window.as_ref().and_then(|written| self.amount(written)),
             deduplicate: raw.deduplicate.unwrap_or(false),
-            paired_tools: tools.unwrap_or(false),
             template: raw.template.as_ref().map(|written| self.template("conversation", written, &names)),
             max_tool_result_chars: raw.max_tool_result_chars.as_ref().and_then(|written| self.amount(written)),
             trim,

@@ -92,8 +92,6 @@ pub struct ConversationSpec {
     pub window: Option<Amount>,
     /// Whether a message with the id of an earlier one is left out.
     pub deduplicate: bool,
-    /// Whether tool messages without their call, and calls without their results, are left out.
-    pub paired_tools: bool,
     /// How text of users and assistants is written: `content`, `speaker`, `time`.
     pub template: Option<Template>,
     /// The most UTF-16 code units of one tool result.

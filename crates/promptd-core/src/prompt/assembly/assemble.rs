@@ -14,7 +14,7 @@ use crate::{
     prompt::{
         budget::Budgets,
         conversation::{self, ConversationWindow},
-        output::{CachePlan, Message, Outcome, Position, Prompt, SectionReport, Size, digest},
+        output::{CachePlan, Message, Outcome, Position, Prompt, SectionReport, Size, digest, sort_findings},
         scope::{TurnScope, resolve_inputs},
         section::{self, RenderedSection},
         validate::{self, TurnError},
@@ -146,8 +146,7 @@ impl<'a> Assembly<'a> {
     }
 
     fn finish(mut self) -> Prompt<'a> {
-        self.findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.cmp(b)));
-        self.findings.dedup();
+        sort_findings(&mut self.findings);
         let size = self.messages.iter().fold(Size::default(), |sum, message| Size {
             bytes: sum.bytes + message.size.bytes,
             chars: sum.chars + message.size.chars,

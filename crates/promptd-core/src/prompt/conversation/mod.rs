@@ -1,68 +1,66 @@
-//! The caller's conversation, as a profile carries it: duplicates, window, trimming, tool messages, format.
+//! The caller's conversation, as a profile carries it.
+//!
+//! In this order: duplicates are left out, calls of tools are joined with their results, the window is cut, the oldest
+//! messages are trimmed, long results are cut, and each message is written in the profile's form.
 
+mod cut;
 mod duplicates;
 mod message;
-pub(super) mod segments;
-mod tool_pairs;
+pub(crate) mod segments;
 mod tool_results;
 mod trim;
+mod units;
 mod window;
 
-use super::scope::{TrimmedHistory, TurnScope};
-use crate::{
-    finding::{Code, Finding, Place},
-    profile::ConversationSpec,
-};
+use super::{output::SectionReport, scope::TurnScope};
+use crate::{profile::ConversationSpec, turn::Role};
 
-pub(super) use window::ConversationWindow;
-use window::{LeftOut, summary};
+use cut::Cut;
+use units::Unit;
+pub(crate) use window::ConversationWindow;
+use window::{LeftOut, summary, system_message};
 
 /// The report for a profile that has no place for a conversation.
-pub(super) fn not_carried() -> ConversationWindow<'static> {
+pub(crate) fn not_carried() -> ConversationWindow<'static> {
     ConversationWindow::omitted("The profile has no place for a conversation: the caller adds it.")
 }
 
 /// Carries the turn's conversation.
-pub(super) fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> ConversationWindow<'a> {
+pub(crate) fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> ConversationWindow<'a> {
     if let Some(reason) = omitted(spec, scope) {
         return ConversationWindow::omitted(reason);
     }
     let all = &scope.turn.conversation.messages;
     let mut window = ConversationWindow::default();
     let mut left_out = LeftOut::default();
+    let mut lost: Vec<SectionReport<'static>> = Vec::new();
     let mut kept: Vec<usize> = (0..all.len()).collect();
-    let mut lost = Vec::new();
     if spec.deduplicate {
         kept = duplicates::distinct(all, &mut lost, &mut window.findings);
         left_out.duplicates = all.len() - kept.len();
     }
-    if let Some(newest) = spec.window.as_ref().and_then(|window| scope.amount(window)) {
-        let newest = usize::try_from(newest).unwrap_or(usize::MAX);
-        kept.drain(..kept.len().saturating_sub(newest));
-    }
+    let (units, unpaired) = units::units(all, &kept);
+    left_out.unpaired = unpaired.len();
+    window.unpaired(all, &unpaired, &mut lost);
+
+    let is_users = |unit: &Unit| all[unit.message].role == Role::User;
+    let newest = spec.window.as_ref().and_then(|window| scope.amount(window));
+    let mut cut = Cut::window(&units, newest, is_users);
     let result_limit = spec.max_tool_result_chars.as_ref().and_then(|limit| scope.amount(limit)).unwrap_or(0);
     if let Some(trim) = &spec.trim {
         let budget = trim::TrimBudget::of(trim, scope);
-        left_out.trimmed = trim::trim_front(scope, &kept, result_limit, budget.raw);
+        let trimmed = trim::trim_front(scope, &units[cut.start..], result_limit, budget.raw);
+        left_out.trimmed = cut.trim(&units, trimmed, is_users);
         left_out.budget = budget.raw;
-        kept.drain(..left_out.trimmed);
-        let before = kept.first().map_or(0, |&index| trim::position(scope, index));
-        window.trimmed = (before > 0 && budget.summaries > 0)
-            .then_some(TrimmedHistory { messages: before, summary_budget: budget.summaries });
+        window.trimmed = budget.trimmed(units.get(cut.start).map_or(0, |unit| trim::position(scope, unit.message)));
     }
-    if spec.paired_tools {
-        let before = kept.len();
-        kept = tool_pairs::paired(all, &kept);
-        left_out.unpaired = before - kept.len();
+    let carried: Vec<usize> = cut.units(&units).flat_map(Unit::indices).collect();
+    if let Some(&first) = carried.iter().find(|&&index| all[index].role == Role::System) {
+        window.findings.push(system_message(first));
     }
-    if left_out.unpaired > 0 {
-        let message =
-            format!("{} tool messages were left out: their call or their result is missing", left_out.unpaired);
-        window.findings.push(Finding::new(Code::ConversationUnpaired, Place::field("turn.conversation"), message));
-    }
-    window.sections.push(summary(all.len(), kept.len(), &left_out));
+    window.sections.push(summary(all.len(), carried.len(), &left_out));
     window.sections.append(&mut lost);
-    for index in kept {
+    for index in carried {
         message::carry(spec, scope, index, result_limit, &mut window);
     }
     window

@@ -12,6 +12,7 @@ use crate::{
     profile::ProfileSet,
     prompt::{ConversationOrigin, Message, Outcome, Prepared, Prompt, assemble},
     settings::Settings,
+    text::clamped,
     turn::{Conversation, ConversationMessage, Role, Segment, ToolCall, Turn},
     workspace::{Load, MemoryTree, load},
 };
@@ -104,7 +105,7 @@ fn a_provider_is_asked_to_keep_what_stays() {
         let turn = turn(conversation, &serde_json::json!({"recall": [{"text": "found"}]}));
         let prompt = prompt(&SNAPSHOT, "kern", &turn);
         let rendered = crate::render::render(&prompt, crate::render::RenderFormat::AnthropicMessages);
-        let json: serde_json::Value = serde_json::from_str(&rendered).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&rendered.text).unwrap();
         let is_marked = |block: &&serde_json::Value| block.get("cache_control").is_some();
         assert_eq!(json["system"].as_array().unwrap().iter().filter(is_marked).count(), 1, "{count}");
         let blocks = json["messages"].as_array().unwrap().iter().flat_map(|m| m["content"].as_array().unwrap());
@@ -177,21 +178,21 @@ proptest! {
                 let whole = message.content.ends_with(&from.message.content);
                 prop_assert!(whole != cut, "{} {:?}", id, message.content);
             }
-            if profile == "kern" && !all.is_empty() {
-                prop_assert!(carried.last().is_some_and(|(_, last)| last.index as usize == all.len() - 1));
-                prop_assert!(carried.windows(2).all(|pair| pair[0].1.index + 1 == pair[1].1.index));
-            }
-            if profile == "five-layer" {
-                let is_answered = |(at, (message, from)): (usize, &(&Message<'_>, ConversationOrigin<'_>))| {
-                    let calls = &from.message.tool_calls;
-                    let answers = carried.iter().skip(at + 1).take(calls.len());
-                    let answers: Vec<_> = answers.map(|(_, from)| &from.message.tool_call_id).collect();
-                    message.role == Role::Tool || answers == calls.iter().map(|call| &call.id).collect::<Vec<_>>()
-                };
-                prop_assert!(carried.iter().enumerate().all(is_answered), "every call has its results after it");
-                let results = carried.iter().filter(|(message, _)| message.role == Role::Tool).count();
-                prop_assert_eq!(results, carried.iter().map(|(_, from)| from.message.tool_calls.len()).sum::<usize>());
-            }
+            let is_answered = |(at, (_, from)): (usize, &(&Message<'_>, ConversationOrigin<'_>))| {
+                let calls = &from.message.tool_calls;
+                let answers = carried.iter().skip(at + 1).take(calls.len());
+                let answers: Vec<_> = answers.map(|(_, from)| &from.message.tool_call_id).collect();
+                answers == calls.iter().map(|call| &call.id).collect::<Vec<_>>()
+            };
+            prop_assert!(carried.iter().enumerate().all(is_answered), "every call has its results after it");
+            let results = carried.iter().filter(|(message, _)| message.role == Role::Tool).count();
+            prop_assert_eq!(results, carried.iter().map(|(_, from)| from.message.tool_calls.len()).sum::<usize>());
+            let mut first_of_id = HashSet::new();
+            let is_distinct =
+                |m: &ConversationMessage| profile != "five-layer" || m.id.is_empty() || first_of_id.insert(m.id.clone());
+            let distinct: Vec<bool> = all.iter().map(is_distinct).collect();
+            let newest = (0..all.len()).rev().find(|&index| all[index].role == Role::User && distinct[index]);
+            prop_assert!(newest.is_none_or(|newest| indices.contains(&clamped(newest))), "the user's newest message");
         }
     }
 }

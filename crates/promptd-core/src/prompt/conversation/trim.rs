@@ -3,10 +3,13 @@
 //! The cut is aimed at a place that stays the same for many turns, so that providers can keep the prefix: the end of
 //! a summarised segment, else a multiple of twenty; and then it is walked back to a message of the user.
 
-use super::{segments, tool_results};
+use super::{segments, tool_results, units::Unit};
 use crate::{
     profile::TrimSpec,
-    prompt::{budget::estimate, scope::TurnScope},
+    prompt::{
+        budget::estimate,
+        scope::{TrimmedHistory, TurnScope},
+    },
     turn::{ConversationMessage, Role},
 };
 
@@ -15,17 +18,20 @@ const STEP: u64 = 20;
 /// A cut is aimed only where this many messages, or more, are left.
 const LEFT: u64 = 4;
 
-/// How many of the messages are trimmed.
-pub(super) fn trim_front(scope: &TurnScope<'_>, kept: &[usize], result_limit: u64, budget: u64) -> usize {
+/// How many of the units are trimmed.
+pub(super) fn trim_front(scope: &TurnScope<'_>, units: &[Unit], result_limit: u64, budget: u64) -> usize {
     let conversation = &scope.turn.conversation;
-    let of = |index: &usize| &conversation.messages[*index];
     let size = |message: &ConversationMessage| match tool_results::shortened(message, result_limit) {
         Some(cut) => estimate::message(message, &cut.text),
         None => estimate::message(message, &message.content),
     };
-    let sizes: Vec<u64> = kept.iter().map(|index| size(of(index))).collect();
-    let users: Vec<bool> = kept.iter().map(|index| of(index).role == Role::User).collect();
-    let positions: Vec<u64> = kept.iter().map(|&index| position(scope, index)).collect();
+    let unit_size = |unit: &Unit| {
+        let sizes = unit.indices().map(|index| size(&conversation.messages[index]));
+        sizes.fold(0_u64, u64::saturating_add)
+    };
+    let sizes: Vec<u64> = units.iter().map(unit_size).collect();
+    let users: Vec<bool> = units.iter().map(|unit| conversation.messages[unit.message].role == Role::User).collect();
+    let positions: Vec<u64> = units.iter().map(|unit| position(scope, unit.message)).collect();
     let history = History {
         sizes: &sizes,
         users: &users,
@@ -59,6 +65,12 @@ impl TrimBudget {
         }
         Self { raw: part(max, 1.0 - share), summaries: part(max, share) }
     }
+
+    /// What summaries replace where `before` messages of the history come before those that are carried.
+    pub(super) fn trimmed(&self, before: u64) -> Option<TrimmedHistory> {
+        (before > 0 && self.summaries > 0)
+            .then_some(TrimmedHistory { messages: before, summary_budget: self.summaries })
+    }
 }
 
 /// A part of a whole, rounded half up.
@@ -73,13 +85,13 @@ fn part(whole: u64, share: f64) -> u64 {
     part
 }
 
-/// What the cut depends on. All slices but `ends` are by message.
+/// What the cut depends on. All slices but `ends` are by unit.
 struct History<'h> {
     /// Estimated tokens.
     sizes: &'h [u64],
     /// Whether the user wrote it.
     users: &'h [bool],
-    /// Its index in the whole history; ascending.
+    /// The index of its message in the whole history; ascending.
     positions: &'h [u64],
     /// How many messages the whole history has.
     length: u64,
@@ -88,8 +100,8 @@ struct History<'h> {
 }
 
 impl History<'_> {
-    /// The index of the first message to carry, so that at most `budget` tokens are; 0: all are. The last message stays
-    /// in any case. A budget of 0 means no limit.
+    /// The index of the first unit to carry, so that at most `budget` tokens are; 0: all are. The last unit stays in any
+    /// case. A budget of 0 means no limit.
     fn start(&self, budget: u64) -> usize {
         let mut rest = self.sizes.iter().fold(0_u64, |sum, &size| sum.saturating_add(size));
         if budget == 0 || rest <= budget {

@@ -10,6 +10,7 @@ use crate::{
         scope::TrimmedHistory,
     },
     text::thousands,
+    turn::{ConversationMessage, Role},
 };
 
 /// The messages that are carried, and what became of the rest.
@@ -29,6 +30,32 @@ impl ConversationWindow<'_> {
     pub(crate) fn omitted(reason: &'static str) -> Self {
         Self { sections: vec![report(Outcome::Omitted, reason)], ..Self::default() }
     }
+
+    /// Reports the messages at `unpaired` as lost: no provider takes them.
+    pub(super) fn unpaired(
+        &mut self,
+        all: &[ConversationMessage],
+        unpaired: &[usize],
+        lost: &mut Vec<SectionReport<'static>>,
+    ) {
+        let Some(first) = unpaired.first() else { return };
+        let place = Place::field(format!("turn.conversation.messages[{first}]"));
+        let message = match unpaired.len() {
+            1 => "a tool message was left out: its call or its result is missing".to_owned(),
+            count => {
+                format!("{count} tool messages were left out, first this one: their call or their result is missing")
+            }
+        };
+        self.findings.push(Finding::new(Code::ConversationUnpaired, place, message));
+        for &index in unpaired {
+            let reason = match all[index].role {
+                Role::Tool => "The call that it answers is missing, or has other results missing.",
+                _ => "Not all of its calls have a result.",
+            };
+            let original = Size::of(&all[index].content);
+            lost.push(SectionReport { id: message_id(index), original, ..report(Outcome::Dropped, reason) });
+        }
+    }
 }
 
 /// The id of the report of one message.
@@ -40,6 +67,12 @@ pub(super) fn message_id(index: usize) -> Cow<'static, str> {
 pub(super) fn cut_finding(index: usize, reason: &str) -> Finding {
     let place = Place::field(format!("turn.conversation.messages[{index}]"));
     Finding::new(Code::ConversationTruncated, place, reason.trim_end_matches('.').to_owned())
+}
+
+/// The finding of a message of the role `system`, which a model reads like the prompt's own.
+pub(super) fn system_message(index: usize) -> Finding {
+    let place = Place::field(format!("turn.conversation.messages[{index}].role"));
+    Finding::new(Code::ConversationSystem, place, "the caller's conversation has a message of the role `system`")
 }
 
 /// A report of the conversation as a whole.

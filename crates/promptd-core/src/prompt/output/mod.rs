@@ -4,5 +4,6 @@ pub(super) mod digest;
 mod prompt;
 mod report;
 
+pub(crate) use prompt::sort_findings;
 pub use prompt::{CachePlan, CachePrefix, ConversationOrigin, Memo, Message, Prompt};
 pub use report::{Outcome, Position, SectionReport, Size, Source};

@@ -38,6 +38,18 @@ impl Prompt<'_> {
         let position = section.position.as_ref()?;
         self.messages.get(position.message as usize)?.content.get(position.range())
     }
+
+    /// Adds findings, such as those of [`render`](crate::render::render), in their place.
+    pub fn add_findings(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        self.findings.extend(findings.into_iter().map(Cow::Owned));
+        sort_findings(&mut self.findings);
+    }
+}
+
+/// Sorts findings, the most severe first, and removes those that are there twice.
+pub(crate) fn sort_findings(findings: &mut Vec<Cow<'_, Finding>>) {
+    findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.cmp(b)));
+    findings.dedup();
 }
 
 /// One message of a prompt.

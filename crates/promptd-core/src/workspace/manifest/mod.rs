@@ -89,17 +89,21 @@ pub enum Lock {
     TimeZone,
     /// `turn.inputs`.
     Inputs,
+    /// Messages of the role `system` in `turn.conversation`: they would be read like an ephemeral prompt, whose lock
+    /// includes this one.
+    ConversationSystem,
 }
 
 impl Lock {
     /// Each with its name in `workspace.yaml`.
-    pub const NAMES: [(&'static str, Self); 6] = [
+    pub const NAMES: [(&'static str, Self); 7] = [
         ("profile", Self::Profile),
         ("persona", Self::Persona),
         ("ephemeral", Self::Ephemeral),
         ("agent", Self::Agent),
         ("time_zone", Self::TimeZone),
         ("inputs", Self::Inputs),
+        ("conversation_system", Self::ConversationSystem),
     ];
 }
 

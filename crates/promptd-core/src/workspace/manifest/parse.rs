@@ -147,6 +147,9 @@ fn locked(root: &mut Fields<'_, '_>) -> Vec<Lock> {
             root.faults().add(Code::InvalidValue, at, format!("`locked`: unknown lock `{name}`; known: {known}"));
         }
     }
+    if locks.contains(&Lock::Ephemeral) {
+        locks.push(Lock::ConversationSystem);
+    }
     locks.sort_unstable();
     locks.dedup();
     locks
@@ -197,7 +200,10 @@ mod tests {
                 && manifest.skills.block.matches("b")
         );
         assert_eq!((manifest.heartbeat_protocol.as_deref(), manifest.expose_paths), (Some("beat"), false));
-        assert_eq!(manifest.locked, [Lock::Profile, Lock::Persona, Lock::Ephemeral, Lock::Agent, Lock::TimeZone]);
+        assert_eq!(
+            manifest.locked,
+            [Lock::Profile, Lock::Persona, Lock::Ephemeral, Lock::Agent, Lock::TimeZone, Lock::ConversationSystem]
+        );
         assert_eq!(serde_json::Value::from(manifest.inputs), json!({"a": [1, "no"]}));
     }
 
@@ -238,7 +244,7 @@ mod tests {
                 "workspace.yaml:16:13 INVALID_VALUE `context.files[1].path` names a file that is always looked for; remove the entry",
                 "workspace.yaml:17:7 INVALID_VALUE `context.files[2].path` is required: a path below the workspace",
                 "workspace.yaml:19:13 INVALID_VALUE `context.files[4].path` names a file that an entry above already names",
-                "workspace.yaml:20:10 INVALID_VALUE `locked`: unknown lock `persna`; known: profile, persona, ephemeral, agent, time_zone, inputs",
+                "workspace.yaml:20:10 INVALID_VALUE `locked`: unknown lock `persna`; known: profile, persona, ephemeral, agent, time_zone, inputs, conversation_system",
                 "workspace.yaml:21:15 WRONG_TYPE `expose_paths` must be `true` or `false`, not text",
                 "workspace.yaml:22:10 INVALID_VALUE `profile`: unknown profile `nope`",
             ]

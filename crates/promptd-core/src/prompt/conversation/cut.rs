@@ -1,0 +1,120 @@
+//! Which units of a conversation are carried: the newest, and always the newest message of the user.
+
+use super::units::Unit;
+
+/// The units that are carried: those from `start` on, and before them the newest message of the user.
+///
+/// A reply to nothing is no use, and providers refuse a request without a message of the user: where tools were called
+/// more often than a window or a budget holds, that message stays and what lies between is left out.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    pub start: usize,
+    /// A unit before `start`.
+    pub users: Option<usize>,
+}
+
+impl Cut {
+    /// The units of the `newest` messages; `None`: all. The newest unit is never divided, so that there may be more.
+    pub(super) fn window(units: &[Unit], newest: Option<u64>, is_users: impl Fn(&Unit) -> bool) -> Self {
+        let newest = newest.map_or(usize::MAX, |newest| usize::try_from(newest).unwrap_or(usize::MAX));
+        if newest == 0 {
+            return Self { start: units.len(), users: None };
+        }
+        let start = starts_within(units, newest);
+        let mut cut = Self { start, users: users_before(units, start, is_users) };
+        if cut.users.is_some() {
+            cut.start = starts_within(units, newest.saturating_sub(1).max(1));
+        }
+        cut
+    }
+
+    /// Leaves `count` more units out at the front, and returns how many messages that are.
+    pub(super) fn trim(&mut self, units: &[Unit], count: usize, is_users: impl Fn(&Unit) -> bool) -> usize {
+        let before = self.units(units).map(Unit::len).sum::<usize>();
+        self.start += count;
+        if self.users.is_none() && count > 0 {
+            self.users = users_before(units, self.start, is_users);
+        }
+        before - self.units(units).map(Unit::len).sum::<usize>()
+    }
+
+    /// The units that are carried, in order.
+    pub(super) fn units<'u>(&self, units: &'u [Unit]) -> impl Iterator<Item = &'u Unit> {
+        self.users.map(|index| &units[index]).into_iter().chain(&units[self.start..])
+    }
+}
+
+/// Where the units begin of which all fit into `limit` messages; the last one counts as fitting.
+fn starts_within(units: &[Unit], limit: usize) -> usize {
+    let mut count = 0;
+    let fits = |unit: &&Unit| {
+        let is_last = count == 0;
+        count += unit.len();
+        is_last || count <= limit
+    };
+    units.len() - units.iter().rev().take_while(fits).count()
+}
+
+/// The newest message of the user, where none is at `start` or after it.
+fn users_before(units: &[Unit], start: usize, is_users: impl Fn(&Unit) -> bool) -> Option<usize> {
+    units.iter().rposition(is_users).filter(|&index| index < start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Units as a text: `u` is the user's message, `a` another one, a digit a call with that many results.
+    fn units(text: &str) -> (Vec<Unit>, Vec<bool>) {
+        let mut next = 0;
+        let mut units = Vec::new();
+        for c in text.chars() {
+            let results = c.to_digit(10).map_or(0, |digit| digit as usize);
+            units.push(Unit { message: next, results: (next + 1..=next + results).collect() });
+            next += 1 + results;
+        }
+        (units, text.chars().map(|c| c == 'u').collect())
+    }
+
+    fn is_users<'u>(units: &'u [Unit], users: &'u [bool]) -> impl Fn(&Unit) -> bool + 'u {
+        |unit| users[units.iter().position(|other| other == unit).unwrap()]
+    }
+
+    #[test]
+    fn a_window_is_the_newest_units_with_the_newest_message_of_the_user() {
+        for (why, text, newest, start, pinned) in [
+            ("all", "uaua", None, 0, None),
+            ("all fit", "uaua", Some(4), 0, None),
+            ("one too many", "uauau", Some(4), 1, None),
+            ("the last one", "uauau", Some(1), 4, None),
+            ("none", "uau", Some(0), 3, None),
+            ("a call is not divided from its results", "u2u", Some(3), 2, None),
+            ("a call that fits exactly", "u2u", Some(4), 1, None),
+            ("results larger than the window stay with the user's message", "u9", Some(5), 1, Some(0)),
+            ("many calls after the user's message", "ua1111", Some(4), 5, Some(0)),
+            ("many calls that fill the window with it", "ua1111", Some(5), 4, Some(0)),
+            ("of two messages the newer", "uau11", Some(4), 4, Some(2)),
+            ("a window of one holds the newest unit and the user's message", "ua", Some(1), 1, Some(0)),
+            ("no message of the user", "a11", Some(2), 2, None),
+            ("nothing", "", Some(2), 0, None),
+        ] {
+            let (units, users) = units(text);
+            assert_eq!(Cut::window(&units, newest, is_users(&units, &users)), Cut { start, users: pinned }, "{why}");
+        }
+    }
+
+    #[test]
+    fn trimming_keeps_the_newest_message_of_the_user() {
+        for (why, text, count, pinned, left_out) in [
+            ("nothing", "ua1", 0, None, 0),
+            ("before it", "uau1", 2, None, 2),
+            ("it and a call", "ua1", 2, Some(0), 1),
+            ("another one", "uua11", 4, Some(1), 4),
+        ] {
+            let (units, users) = units(text);
+            let mut cut = Cut::window(&units, None, is_users(&units, &users));
+            assert_eq!(cut.trim(&units, count, is_users(&units, &users)), left_out, "{why}");
+            assert_eq!(cut, Cut { start: count, users: pinned }, "{why}");
+        }
+    }
+}

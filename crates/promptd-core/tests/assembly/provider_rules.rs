@@ -1,0 +1,393 @@
+//! Random conversations keep the rules of each provider, in every profile that carries them.
+
+use std::collections::{BTreeSet, HashSet};
+
+use promptd_core::{
+    finding::Code,
+    prompt::{Outcome, Prepared, Prompt},
+    render::{RenderFormat, render},
+    turn::{Conversation, ConversationMessage, Role, ToolCall, Turn},
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::{built_in, prompt, turn};
+
+type Broken = Result<(), String>;
+
+/// What a provider refuses with status 400, over the parsed fragment.
+struct Rule {
+    format: RenderFormat,
+    what: &'static str,
+    holds: fn(&Value) -> Broken,
+}
+
+const RULES: [Rule; 14] = [
+    Rule {
+        format: RenderFormat::AnthropicMessages,
+        what: "the first message is the user's",
+        holds: |f| begins(messages(f), "user"),
+    },
+    Rule { format: RenderFormat::AnthropicMessages, what: "roles alternate", holds: |f| alternate(messages(f)) },
+    Rule { format: RenderFormat::AnthropicMessages, what: "no text and no message is empty", holds: anthropic_texts },
+    Rule {
+        format: RenderFormat::AnthropicMessages,
+        what: "ids are of their form and unique",
+        holds: |f| ids(&anthropic_calls(f), 64, true),
+    },
+    Rule {
+        format: RenderFormat::AnthropicMessages,
+        what: "all results follow their calls directly",
+        holds: anthropic_results,
+    },
+    Rule {
+        format: RenderFormat::AnthropicMessages,
+        what: "the last message has no white space at its end",
+        holds: anthropic_end,
+    },
+    Rule { format: RenderFormat::AnthropicMessages, what: "at most four breakpoints", holds: anthropic_breakpoints },
+    Rule { format: RenderFormat::OpenaiChat, what: "all results follow their calls directly", holds: chat_results },
+    Rule {
+        format: RenderFormat::OpenaiChat,
+        what: "ids are of their form and unique",
+        holds: |f| ids(&chat_calls(f), 40, false),
+    },
+    Rule {
+        format: RenderFormat::OpenaiResponses,
+        what: "all results follow their calls directly",
+        holds: responses_results,
+    },
+    Rule {
+        format: RenderFormat::Gemini,
+        what: "the first content is the user's",
+        holds: |f| begins(contents(f), "user"),
+    },
+    Rule { format: RenderFormat::Gemini, what: "roles alternate", holds: |f| alternate(contents(f)) },
+    Rule { format: RenderFormat::Gemini, what: "no text and no content is empty", holds: gemini_texts },
+    Rule {
+        format: RenderFormat::Gemini,
+        what: "all responses follow their calls directly, by name",
+        holds: gemini_results,
+    },
+];
+
+fn array<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_default()
+}
+
+fn messages(fragment: &Value) -> &[Value] {
+    array(fragment, "messages")
+}
+
+fn contents(fragment: &Value) -> &[Value] {
+    array(fragment, "contents")
+}
+
+fn check(holds: bool, broken: impl FnOnce() -> String) -> Broken {
+    if holds { Ok(()) } else { Err(broken()) }
+}
+
+fn begins(messages: &[Value], role: &str) -> Broken {
+    check(messages.first().is_none_or(|first| first["role"] == role), || format!("{}", messages[0]))
+}
+
+fn alternate(messages: &[Value]) -> Broken {
+    check(messages.windows(2).all(|pair| pair[0]["role"] != pair[1]["role"]), || "two of one role".into())
+}
+
+fn ids(ids: &[String], max: usize, plain: bool) -> Broken {
+    let is_plain = |id: &String| id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    check(ids.iter().collect::<HashSet<_>>().len() == ids.len(), || format!("twice: {ids:?}"))?;
+    check(ids.iter().all(|id| (1..=max).contains(&id.len()) && (!plain || is_plain(id))), || format!("{ids:?}"))
+}
+
+fn of_type<'v>(message: &'v Value, kind: &'static str) -> impl Iterator<Item = &'v Value> {
+    array(message, "content").iter().filter(move |block| block["type"] == kind)
+}
+
+fn anthropic_calls(fragment: &Value) -> Vec<String> {
+    messages(fragment).iter().flat_map(|m| of_type(m, "tool_use")).map(|call| text(call, "id").to_owned()).collect()
+}
+
+fn anthropic_texts(fragment: &Value) -> Broken {
+    for message in messages(fragment) {
+        check(!array(message, "content").is_empty(), || "an empty message".into())?;
+        check(of_type(message, "text").all(|block| !text(block, "text").trim().is_empty()), || message.to_string())?;
+    }
+    check(array(fragment, "system").iter().all(|block| !text(block, "text").trim().is_empty()), || "system".into())
+}
+
+fn anthropic_results(fragment: &Value) -> Broken {
+    let mut waiting: Vec<&str> = Vec::new();
+    for message in messages(fragment) {
+        let content = array(message, "content");
+        let results: Vec<&str> = of_type(message, "tool_result").map(|result| text(result, "tool_use_id")).collect();
+        let first = content.iter().take(results.len());
+        check(first.clone().all(|block| block["type"] == "tool_result"), || format!("text before results: {message}"))?;
+        check(results.iter().collect::<BTreeSet<_>>() == waiting.iter().collect(), || {
+            format!("{waiting:?} {results:?}")
+        })?;
+        check(results.len() == waiting.len(), || format!("a result twice: {results:?}"))?;
+        waiting = of_type(message, "tool_use").map(|call| text(call, "id")).collect();
+    }
+    check(waiting.is_empty(), || format!("no results: {waiting:?}"))
+}
+
+fn anthropic_end(fragment: &Value) -> Broken {
+    let Some(last) = messages(fragment).last().filter(|last| last["role"] == "assistant") else { return Ok(()) };
+    let last = text(&array(last, "content")[array(last, "content").len() - 1], "text");
+    check(last.trim_end() == last, || format!("{last:?}"))
+}
+
+fn anthropic_breakpoints(fragment: &Value) -> Broken {
+    let blocks = messages(fragment).iter().flat_map(|message| array(message, "content"));
+    let marked = blocks.chain(array(fragment, "system")).filter(|block| block.get("cache_control").is_some());
+    let count = marked.count();
+    check(count <= 4, || count.to_string())
+}
+
+fn chat_calls(fragment: &Value) -> Vec<String> {
+    messages(fragment).iter().flat_map(|m| array(m, "tool_calls")).map(|call| text(call, "id").to_owned()).collect()
+}
+
+fn chat_results(fragment: &Value) -> Broken {
+    let mut waiting: Vec<&str> = Vec::new();
+    for message in messages(fragment) {
+        if message["role"] == "tool" {
+            let id = text(message, "tool_call_id");
+            let at = waiting.iter().position(|waiting| *waiting == id);
+            waiting.remove(at.ok_or_else(|| format!("no call waits for {id}"))?);
+        } else {
+            check(waiting.is_empty(), || format!("{message} before {waiting:?}"))?;
+            waiting = array(message, "tool_calls").iter().map(|call| text(call, "id")).collect();
+            check(waiting.is_empty() || message["role"] == "assistant", || message.to_string())?;
+        }
+    }
+    check(waiting.is_empty(), || format!("no results: {waiting:?}"))
+}
+
+fn responses_results(fragment: &Value) -> Broken {
+    let mut waiting: Vec<&str> = Vec::new();
+    let mut used = HashSet::new();
+    for item in array(fragment, "input") {
+        let id = text(item, "call_id");
+        match text(item, "type") {
+            "function_call" => {
+                check((1..=64).contains(&id.len()) && used.insert(id), || format!("id {id:?}"))?;
+                waiting.push(id);
+            }
+            "function_call_output" => {
+                let at = waiting.iter().position(|waiting| *waiting == id);
+                waiting.remove(at.ok_or_else(|| format!("no call waits for {id}"))?);
+            }
+            _ => check(waiting.is_empty(), || format!("{item} before {waiting:?}"))?,
+        }
+    }
+    check(waiting.is_empty(), || format!("no results: {waiting:?}"))
+}
+
+fn gemini_texts(fragment: &Value) -> Broken {
+    for content in contents(fragment) {
+        check(!array(content, "parts").is_empty(), || "an empty content".into())?;
+        check(array(content, "parts").iter().all(|part| part.get("text").is_none_or(|text| text != "")), || {
+            content.to_string()
+        })?;
+    }
+    Ok(())
+}
+
+fn gemini_results(fragment: &Value) -> Broken {
+    let mut waiting: Vec<&str> = Vec::new();
+    for content in contents(fragment) {
+        let parts = array(content, "parts");
+        let names = |key: &str| parts.iter().filter_map(|part| part.get(key)).map(|part| text(part, "name")).collect();
+        let responses: Vec<&str> = names("functionResponse");
+        let first = parts.iter().take(responses.len());
+        check(first.clone().all(|part| part.get("functionResponse").is_some()), || content.to_string())?;
+        check(responses == waiting, || format!("{waiting:?} {responses:?}"))?;
+        waiting = names("functionCall");
+    }
+    check(waiting.is_empty(), || format!("no responses: {waiting:?}"))
+}
+
+/// A part of a conversation.
+#[derive(Debug, Clone)]
+enum Part {
+    Said(Role, String),
+    /// Calls by id and name; the order in which they are answered, `None`: not at all; what is said between the results.
+    Called(String, Vec<(String, String)>, Vec<Option<usize>>, Option<String>),
+    Orphan(String),
+}
+
+fn words() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["", " ", "\n", "hello", "go on \n", "界 ", "x"]).prop_map(str::to_owned)
+}
+
+fn id() -> impl Strategy<Value = String> {
+    let ids =
+        ["call_0", "call_0", "call_1", "functions.read:0", "functions_read_0", "call_0_2", "界", "a b", "toolu_01"];
+    prop_oneof![
+        8 => prop::sample::select(ids.to_vec()).prop_map(str::to_owned),
+        1 => (30_usize..90).prop_map(|length| "i".repeat(length)),
+    ]
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    let role = prop::sample::select(vec![Role::User, Role::User, Role::Assistant, Role::Assistant, Role::System]);
+    let call = (id(), prop::sample::select(vec!["read", "write", "list"]).prop_map(str::to_owned));
+    let answer = prop_oneof![9 => (0_usize..4).prop_map(Some), 1 => Just(None)];
+    let called =
+        (words(), prop::collection::vec(call, 1..4), prop::collection::vec(answer, 4), prop::option::of(words()));
+    prop_oneof![
+        6 => (role, words()).prop_map(|(role, words)| Part::Said(role, words)),
+        4 => called.prop_map(|(said, calls, order, between)| Part::Called(said, calls, order, between)),
+        1 => id().prop_map(Part::Orphan),
+    ]
+}
+
+fn result(id: &str, content: &str) -> ConversationMessage {
+    ConversationMessage { tool_call_id: id.into(), ..ConversationMessage::new(Role::Tool, content) }
+}
+
+fn conversation(parts: &[Part]) -> Vec<ConversationMessage> {
+    let mut messages = Vec::new();
+    for part in parts {
+        match part {
+            Part::Said(role, words) => messages.push(ConversationMessage::new(*role, words)),
+            Part::Orphan(id) => messages.push(result(id, "orphan")),
+            Part::Called(words, calls, order, between) => {
+                let call = |(id, name): &(String, String)| ToolCall {
+                    id: id.clone(),
+                    name: name.clone(),
+                    arguments_json: "{}".into(),
+                };
+                let tool_calls = calls.iter().map(call).collect();
+                messages.push(ConversationMessage { tool_calls, ..ConversationMessage::new(Role::Assistant, words) });
+                let mut answers: Vec<(usize, &str)> =
+                    calls.iter().zip(order).filter_map(|((id, _), order)| Some(((*order)?, id.as_str()))).collect();
+                answers.sort_by_key(|(order, _)| *order);
+                for (at, (_, id)) in answers.into_iter().enumerate() {
+                    if let Some(between) = between.as_ref().filter(|_| at == 1) {
+                        messages.push(ConversationMessage::new(Role::User, between));
+                    }
+                    messages.push(result(id, if at == 0 { "" } else { "found" }));
+                }
+            }
+        }
+    }
+    messages
+}
+
+fn inputs(profile: &str, limit: u8) -> Value {
+    match profile {
+        "airi" | "lucidpal" => json!({ "window": limit % 12 + 1 }),
+        "kern" => json!({ "max_context_tokens": u16::from(limit) * 4, "max_tool_result_chars": limit % 5 }),
+        _ => json!({}),
+    }
+}
+
+fn workspace() -> Prepared {
+    built_in(&[("AGENTS.md", "Rules."), ("SOUL.md", "Tone.")])
+}
+
+/// Checks a prompt's fragments against the rules, and that nothing is lost silently.
+fn check_fragments(prompt: &Prompt<'_>, turn: &Turn) {
+    let sent = &turn.conversation.messages;
+    for format in RenderFormat::ALL {
+        let rendered = render(prompt, format);
+        let fragment: Value = serde_json::from_str(&rendered.text).unwrap_or_default();
+        for Rule { what, holds, .. } in RULES.iter().filter(|rule| rule.format == format) {
+            if let Err(broken) = holds(&fragment) {
+                panic!("{format:?}: {what}: {broken}\n{:#?}\n{fragment:#}", turn.conversation.messages);
+            }
+        }
+        let newest = sent.iter().rfind(|message| message.role == Role::User && !message.content.trim().is_empty());
+        let is_newest = sent.iter().rfind(|message| message.role == Role::User) == newest;
+        if let (Some(newest), true, true) = (newest, is_newest, format != RenderFormat::Text) {
+            let shown = serde_json::to_string(newest.content.trim()).unwrap();
+            assert!(rendered.text.contains(shown.trim_matches('"')), "{format:?}: the user's newest message is gone");
+        }
+    }
+    let carried: HashSet<u32> = prompt.messages.iter().filter_map(|message| Some(message.origin?.index)).collect();
+    let lost = prompt.sections.iter().filter(|s| s.id.starts_with("conversation/") && s.outcome == Outcome::Dropped);
+    let unpaired = lost.count();
+    let reported = prompt.findings.iter().any(|finding| finding.code == Code::ConversationUnpaired);
+    assert_eq!(unpaired > 0, reported, "a loss without a finding, or a finding without a loss");
+    if carried.len() < sent.len() {
+        let window = prompt.sections.iter().find(|section| section.id == "conversation").unwrap();
+        let counts = format!("{} of {} messages are carried", carried.len(), sent.len());
+        assert!(window.reason.starts_with(&counts), "{}", window.reason);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #[test]
+    fn every_fragment_keeps_the_rules_of_its_provider(
+        parts in prop::collection::vec(part(), 0..14),
+        profile in prop::sample::select(vec!["five-layer", "kern", "airi", "lucidpal"]),
+        limit: u8,
+    ) {
+        let workspace = workspace();
+        let turn = Turn {
+            conversation: Conversation { messages: conversation(&parts), ..Conversation::default() },
+            inputs: inputs(profile, limit).as_object().unwrap().clone(),
+            ..turn()
+        };
+        check_fragments(&prompt(&workspace, profile, &turn), &turn);
+    }
+}
+
+/// The reported conversations, one a row: each must keep the rules and the texts named.
+#[test]
+fn reported_conversations() {
+    let call = |ids: &[&str]| {
+        Part::Called(
+            String::new(),
+            ids.iter().enumerate().map(|(n, id)| ((*id).to_owned(), format!("t{n}"))).collect(),
+            (0..ids.len()).map(Some).collect(),
+            None,
+        )
+    };
+    let user = |text: &str| Part::Said(Role::User, text.into());
+    let many: Vec<String> = (0..13).map(|n| format!("c{n}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let rows: [(&str, Vec<Part>, &[&str]); 6] = [
+        ("more parallel results than the window", vec![user("the request"), call(&many)], &["the request", "t12"]),
+        (
+            "an orphan, an unanswered call and text between results",
+            vec![
+                Part::Orphan("lost".into()),
+                user("before"),
+                Part::Called(
+                    String::new(),
+                    vec![("c1".into(), "t".into()), ("c2".into(), "t".into())],
+                    vec![Some(1), Some(0), None, None],
+                    Some("wait".into()),
+                ),
+            ],
+            &["before", "wait", "found"],
+        ),
+        ("an id of another provider", vec![user("go"), call(&["functions.read:0"])], &["go", "functions"]),
+        ("an id in two turns", vec![user("a"), call(&["call_0"]), user("b"), call(&["call_0"])], &["call_0"]),
+        ("an id twice in a message", vec![user("a"), call(&["x", "x"])], &["t0", "t1"]),
+        ("a greeting first", vec![Part::Said(Role::Assistant, "Welcome.".into()), user("hi \n")], &["hi"]),
+    ];
+    let workspace = workspace();
+    for (why, parts, texts) in rows {
+        for profile in ["five-layer", "kern", "airi", "lucidpal"] {
+            let conversation = Conversation { messages: conversation(&parts), ..Conversation::default() };
+            let turn = Turn { conversation, ..turn() };
+            let prompt = prompt(&workspace, profile, &turn);
+            check_fragments(&prompt, &turn);
+            for format in [RenderFormat::AnthropicMessages, RenderFormat::OpenaiChat, RenderFormat::Gemini] {
+                let fragment = render(&prompt, format).text;
+                assert!(texts.iter().all(|text| fragment.contains(text)), "{why}, {profile}: {fragment}");
+            }
+        }
+    }
+}

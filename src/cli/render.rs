@@ -16,6 +16,7 @@ use promptd_core::{
     profile::Profile,
     prompt::{self, Prompt},
     render::{RenderFormat, render},
+    time::Moment,
     tokens::Encoding,
     turn::Turn,
     workspace::Snapshot,
@@ -47,7 +48,7 @@ pub(super) struct Arguments {
     heartbeat: bool,
     /// The time of the turn, RFC 3339; default: that of the turn file, or now.
     #[arg(long, value_name = "TIME")]
-    now: Option<Timestamp>,
+    now: Option<Moment>,
     /// The profile; default: that of the turn file, or of the workspace.
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,

@@ -146,7 +146,7 @@ fn an_invalid_profile_is_reported_in_every_answer_that_uses_it() {
     let in_prompt = |id: &str, profile: &str| {
         let State::Ready(loaded) = &*service.store.get(id).unwrap() else { panic!("{id} is not served") };
         let profile = Arc::clone(loaded.snapshot.profiles.get(profile).expect("the last good version stays"));
-        let turn = Turn::at(loaded.at);
+        let turn = Turn::at(loaded.at.into());
         let prompt = assemble(&loaded.snapshot, &profile, &turn).unwrap();
         prompt.findings.iter().filter(|finding| finding.code == Code::ProfileInvalid).count()
     };

@@ -55,7 +55,7 @@
 //!
 //! Sizes are UTF-8 bytes and Unicode scalar values ("characters"); limits of files, skills and values count characters.
 //! Token counts are exact for the encoding given to [`prompt::count_tokens`], and absent until it is called. Times are
-//! [`jiff::Timestamp`]; prompts show them as RFC 3339 in whole seconds.
+//! [`time::Moment`]s of the years 1 to 9999; prompts show them as RFC 3339 in whole seconds.
 //!
 //! # Errors
 //!
@@ -66,7 +66,7 @@
 //!
 //! # Modules, from the bottom up
 //!
-//! `text`, `tokens`, `finding`, `id`, `digest`, `yaml`, `globs`, `zone`, `settings`; `turn`; `profile`; `workspace`;
+//! `text`, `tokens`, `finding`, `id`, `digest`, `yaml`, `globs`, `time`, `zone`, `settings`; `turn`; `profile`; `workspace`;
 //! `prompt`; `render`; beside them `reply`. No module uses one that comes after it.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
@@ -82,6 +82,7 @@ pub mod render;
 pub mod reply;
 pub mod settings;
 pub mod text;
+pub mod time;
 pub mod tokens;
 pub mod turn;
 pub mod workspace;

@@ -1,11 +1,13 @@
 //! Protobuf's well-known types as the core has them.
 
-use jiff::Timestamp;
 use prost_types::{Struct, Value as Raw, value::Kind};
 use serde_json::{Map, Number, Value};
 
 use super::Violations;
-use promptd_core::finding::member;
+use promptd_core::{
+    finding::member,
+    time::{Moment, NotAMoment},
+};
 
 /// A `Struct` as JSON, its keys in byte order. Whole numbers become integers, since a `Struct` has only doubles.
 pub(super) fn object(raw: Struct, path: &str, violations: &mut Violations) -> Map<String, Value> {
@@ -54,12 +56,12 @@ fn number_value(number: f64) -> Option<Value> {
 }
 
 /// A `Timestamp`; `None`, with a violation, where it is out of range.
-pub(super) fn timestamp(raw: &prost_types::Timestamp, path: &str, violations: &mut Violations) -> Option<Timestamp> {
-    let made = (0..=999_999_999).contains(&raw.nanos).then(|| Timestamp::new(raw.seconds, raw.nanos).ok()).flatten();
-    if made.is_none() {
-        violations.add(path, format!("is not a time from {} to {}", Timestamp::MIN, Timestamp::MAX));
+pub(super) fn timestamp(raw: &prost_types::Timestamp, path: &str, violations: &mut Violations) -> Option<Moment> {
+    let made = u32::try_from(raw.nanos).map_err(|_| NotAMoment).and_then(|nanos| Moment::new(raw.seconds, nanos));
+    if let Err(error) = &made {
+        violations.add(path, error.to_string());
     }
-    made
+    made.ok()
 }
 
 #[cfg(test)]
@@ -104,6 +106,28 @@ mod tests {
             let mut violations = Violations::default();
             let made = timestamp(&prost_types::Timestamp { seconds, nanos }, "turn.now", &mut violations);
             assert_eq!((made.is_some(), violations.into_result(()).is_ok()), (good, good), "{seconds} {nanos}");
+        }
+    }
+
+    #[test]
+    fn times_are_of_the_years_1_to_9999() {
+        for (seconds, nanos, text) in [
+            (-62_135_596_801, 0, None),
+            (-62_135_596_800, 0, Some("0001-01-01T00:00:00Z")),
+            (253_402_214_400, 0, Some("9999-12-31T00:00:00Z")),
+            (253_402_300_799, 999_999_999, Some("9999-12-31T23:59:59.999999999Z")),
+            (253_402_300_800, 0, None),
+            (-200_000_000_000, 0, None),
+            (0, -1, None),
+            (0, 1_000_000_000, None),
+        ] {
+            let mut violations = Violations::default();
+            let made = timestamp(&prost_types::Timestamp { seconds, nanos }, "turn.now", &mut violations);
+            assert_eq!(made.map(Moment::utc_exact).as_deref(), text, "{seconds}.{nanos}");
+            let found = violations.into_result(()).err().unwrap_or_default();
+            let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+            let expected = "turn.now: must be a time from 0001-01-01T00:00:00Z to 9999-12-31T23:59:59Z";
+            assert_eq!(found, text.map_or(vec![expected], |_| vec![]));
         }
     }
 }

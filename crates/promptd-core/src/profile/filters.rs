@@ -2,14 +2,16 @@
 
 use std::{borrow::Cow, fmt, io};
 
-use jiff::Timestamp;
 use minijinja::{
     Environment, Error, ErrorKind, State, Value, filters,
     value::{Kwargs, Rest, ValueKind},
 };
 use serde::Serialize as _;
 
-use crate::text::{tags, xml};
+use crate::{
+    text::{tags, xml},
+    time::Moment,
+};
 
 /// A filter from text to text, with at most one constant argument.
 pub(super) type PlainFilter = for<'a> fn(&'a str, &str) -> Cow<'a, str>;
@@ -54,7 +56,7 @@ const OF_VALUES: &[(&str, AddFilter)] = &[
     ("sum_of", |env, name| env.add_filter(name, sum_of)),
     ("newest", |env, name| env.add_filter(name, newest)),
     ("epoch_ms", |env, name| {
-        env.add_filter(name, |time: &Value| epoch(time).map_or(0, Timestamp::as_millisecond));
+        env.add_filter(name, |time: &Value| epoch(time).map_or(0, Moment::as_milliseconds));
     }),
     ("newest_first", |env, name| env.add_filter(name, newest_first)),
 ];
@@ -147,13 +149,13 @@ fn newest(
     Ok(items.into_iter().skip(start).collect())
 }
 
-fn epoch(time: &Value) -> Option<Timestamp> {
+fn epoch(time: &Value) -> Option<Moment> {
     time.as_str()?.parse().ok()
 }
 
 /// A list of objects by a time of theirs, the newest first; equal ones stay in order, those without come last.
 fn newest_first(state: &State<'_, '_>, list: &Value, field: &str) -> Result<Value, Error> {
-    let mut dated: Vec<(Option<Timestamp>, Value)> = Vec::new();
+    let mut dated: Vec<(Option<Moment>, Value)> = Vec::new();
     for item in items(state, list)? {
         dated.push((epoch(&item.get_attr(field)?), item));
     }

@@ -3,7 +3,7 @@
 use minijinja::Value as Rendered;
 use serde_json::{Map, Value};
 
-use crate::{text::shorten, yaml::nearest};
+use crate::{text::shorten, time::Moment, yaml::nearest};
 
 /// The most characters of a caller's word that a message shows.
 const MAX_SHOWN_CHARS: usize = 64;
@@ -106,11 +106,11 @@ impl Type {
             (_, Value::Null) => Ok(self.nothing()),
             (Self::Int, Value::Number(number)) => integral(number).map(Value::from).ok_or_else(wrong),
             (Self::Time, Value::Number(number)) => {
-                let moment = integral(number).and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-                moment.map(|t| instant(t).into()).ok_or_else(wrong)
+                let moment = integral(number).and_then(|milliseconds| Moment::from_milliseconds(milliseconds).ok());
+                moment.map(|moment| moment.utc_exact().into()).ok_or_else(wrong)
             }
             (Self::Time, Value::String(text)) => {
-                text.parse::<jiff::Timestamp>().map(|t| instant(t).into()).map_err(|_| wrong())
+                text.parse::<Moment>().map(|moment| moment.utc_exact().into()).map_err(|_| wrong())
             }
             (Self::List(of), Value::Array(items)) => {
                 let check = |(index, item)| of.check(item).map_err(|e: Mismatch| e.below(&format!("[{index}]")));
@@ -130,24 +130,12 @@ impl Type {
             Self::Bool => "true or false",
             Self::Int => "a whole number",
             Self::Number => "a number",
-            Self::Time => "an RFC 3339 time or whole milliseconds since 1970",
+            Self::Time => "an RFC 3339 time or whole milliseconds since 1970, of the years 1 to 9999",
             Self::Object(_) => "an object",
             Self::List(_) => "a list",
             Self::Any => "anything",
         }
     }
-}
-
-/// A moment as ISO 8601 in UTC: a fraction only where it is not zero, in groups of three digits.
-fn instant(moment: jiff::Timestamp) -> String {
-    let nanoseconds = moment.subsec_nanosecond();
-    let form = match nanoseconds {
-        0 => "%Y-%m-%dT%H:%M:%SZ",
-        n if n % 1_000_000 == 0 => "%Y-%m-%dT%H:%M:%S.%3fZ",
-        n if n % 1_000 == 0 => "%Y-%m-%dT%H:%M:%S.%6fZ",
-        _ => "%Y-%m-%dT%H:%M:%S.%9fZ",
-    };
-    moment.strftime(form).to_string()
 }
 
 impl Field {
@@ -270,6 +258,10 @@ mod tests {
         assert_eq!(Type::Time.check(&json!(-1)), Ok(json!("1969-12-31T23:59:59.999Z")));
         assert_eq!(Type::Time.check(&json!("2026-04-02T07:15:00.00005Z")), Ok(json!("2026-04-02T07:15:00.000050Z")));
         assert_eq!(Type::Time.check(&json!("2026-04-02T09:15:00+02:00")), Ok(json!("2026-04-02T07:15:00Z")));
-        assert!(Type::Time.check(&json!("tomorrow")).is_err());
+        assert_eq!(Type::Time.check(&json!(253_402_300_799_000_i64)), Ok(json!("9999-12-31T23:59:59Z")));
+        for wrong in [json!("tomorrow"), json!(253_402_300_800_000_i64), json!("0000-12-31T23:59:59Z"), json!(1.5)] {
+            let message = Type::Time.check(&wrong).unwrap_err().message;
+            assert!(message.contains("of the years 1 to 9999"), "{message}");
+        }
     }
 }

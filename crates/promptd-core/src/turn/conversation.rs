@@ -1,6 +1,6 @@
 //! The conversation that a turn brings.
 
-use jiff::Timestamp;
+use crate::time::Moment;
 
 /// The conversation so far, oldest first.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,7 +25,7 @@ pub struct ConversationMessage {
     /// The speaker's name; may be empty.
     pub name: String,
     /// When it was said.
-    pub time: Option<Timestamp>,
+    pub time: Option<Moment>,
     /// The tools that an assistant message calls.
     pub tool_calls: Vec<ToolCall>,
     /// For removing duplicates; empty: never a duplicate.
@@ -79,9 +79,9 @@ pub struct Segment {
     /// Last message, exclusive.
     pub message_end: u64,
     /// When it began.
-    pub start_time: Option<Timestamp>,
+    pub start_time: Option<Moment>,
     /// When it ended.
-    pub end_time: Option<Timestamp>,
+    pub end_time: Option<Moment>,
     /// The text.
     pub summary: String,
     /// Its tokens; 0: to be estimated.

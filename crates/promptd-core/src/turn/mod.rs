@@ -6,10 +6,10 @@ mod fields;
 pub use conversation::{Conversation, ConversationMessage, Role, Segment, ToolCall};
 pub use fields::TurnFields;
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use crate::globs::SkillFilter;
+use crate::{globs::SkillFilter, time::Moment};
 
 /// One turn, checked. The contract crate decodes it from the contract's `Turn`; in-process callers fill it in.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct Turn {
     /// The channel that the turn came in on.
     pub channel: Option<Channel>,
     /// The turn's clock.
-    pub now: Timestamp,
+    pub now: Moment,
     /// Overrides the workspace's zone.
     pub time_zone: Option<TimeZone>,
     /// Whether the heartbeat timer started it.
@@ -57,7 +57,7 @@ pub struct Turn {
 impl Turn {
     /// A turn that sets nothing but its clock.
     #[must_use]
-    pub fn at(now: Timestamp) -> Self {
+    pub fn at(now: Moment) -> Self {
         Self {
             agent: None,
             user: None,

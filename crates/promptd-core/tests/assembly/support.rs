@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use promptd_core::{
     id::Id,
     profile::{self, ProfileSet},
@@ -40,7 +39,7 @@ fn load_workspace(files: &[(&str, &str)], profiles: ProfileSet) -> Prepared {
 
 /// A turn that sets nothing but its clock.
 pub fn turn() -> Turn {
-    Turn::at("2026-02-28T10:30:00Z".parse::<Timestamp>().unwrap())
+    Turn::at("2026-02-28T10:30:00Z".parse().unwrap())
 }
 
 /// The prompt by a profile of the workspace.

@@ -1,16 +1,14 @@
 //! The findings that prompts of a workspace will have, before any has been asked for.
 
-use jiff::Timestamp;
-
 use super::{assemble::assemble, prepared::Prepared};
-use crate::{finding::Finding, turn::Turn, workspace::Snapshot};
+use crate::{finding::Finding, time::Moment, turn::Turn, workspace::Snapshot};
 
 /// The findings of a plain turn and of a heartbeat turn by the workspace's own profile, without those of the snapshot:
 /// what is cut is known only once a prompt is assembled.
 #[must_use]
 pub fn forecast(snapshot: &Prepared) -> Vec<Finding> {
     let Some(profile) = snapshot.profiles.get(snapshot.manifest.profile.as_str()) else { return Vec::new() };
-    let turns = [false, true].map(|heartbeat| Turn { heartbeat, ..Turn::at(Timestamp::UNIX_EPOCH) });
+    let turns = [false, true].map(|heartbeat| Turn { heartbeat, ..Turn::at(Moment::EPOCH) });
     let mut found = Vec::new();
     for turn in &turns {
         if let Ok(prompt) = assemble(snapshot, profile, turn) {

@@ -2,7 +2,6 @@
 
 use std::{borrow::Cow, ops::Deref, sync::OnceLock};
 
-use jiff::Timestamp;
 use minijinja::Value;
 
 use super::{
@@ -18,6 +17,7 @@ use crate::{
         scope::{TurnScope, resolve_inputs},
         section::{self, RenderedSection},
     },
+    time::Moment,
     tokens::Encoding,
     turn::Turn,
     workspace::Snapshot,
@@ -101,7 +101,7 @@ impl Deref for Prepared {
 }
 
 fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
-    let turn = Turn::at(Timestamp::UNIX_EPOCH);
+    let turn = Turn::at(Moment::EPOCH);
     let inputs = resolve_inputs(profile, snapshot, &turn.inputs).unwrap_or_default();
     let scope = TurnScope::new(snapshot, profile, &turn, Cow::Borrowed(&inputs), &mut Vec::new());
     let mut budgets = Budgets::new(&scope);

@@ -4,7 +4,7 @@ use std::{
     time::Instant,
 };
 
-use jiff::Timestamp;
+use crate::time::Moment;
 use proptest::prelude::*;
 
 use crate::{
@@ -33,7 +33,7 @@ static SNAPSHOT: LazyLock<Prepared> = LazyLock::new(|| {
 
 fn turn(conversation: Conversation, inputs: &serde_json::Value) -> Turn {
     let inputs = inputs.as_object().cloned().unwrap_or_default();
-    Turn { conversation, inputs, ..Turn::at(Timestamp::UNIX_EPOCH) }
+    Turn { conversation, inputs, ..Turn::at(Moment::EPOCH) }
 }
 
 fn prompt<'a>(snapshot: &'a Prepared, profile: &str, turn: &'a Turn) -> Prompt<'a> {

@@ -1,25 +1,15 @@
 //! The times that templates see, in the turn's zone.
 
-use jiff::{
-    Timestamp,
-    fmt::temporal::DateTimePrinter,
-    tz::{Offset, TimeZone},
-};
+use jiff::tz::TimeZone;
 
 use super::TurnScope;
-
-/// RFC 3339 without fractions of a second.
-const WHOLE_SECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(0));
+use crate::time::Moment;
 
 impl TurnScope<'_> {
     /// A moment in the turn's zone: RFC 3339 with offset, whole seconds.
     #[must_use]
-    pub(crate) fn local(&self, moment: Timestamp) -> String {
-        let offset = self.zone().to_offset(moment);
-        // Offsets of local mean time have seconds, which RFC 3339 does not allow.
-        let minutes = (offset.seconds() + 30).div_euclid(60);
-        let offset = Offset::from_seconds(minutes * 60).unwrap_or(offset);
-        WHOLE_SECONDS.timestamp_with_offset_to_string(&moment, offset)
+    pub(crate) fn local(&self, moment: Moment) -> String {
+        moment.local_seconds(self.zone())
     }
 
     /// The turn's zone, else the workspace's.
@@ -36,13 +26,13 @@ impl TurnScope<'_> {
 
     /// A field of `now`; `None`: no such field.
     pub(super) fn now(&self, field: &str) -> Option<String> {
-        let zoned = || self.turn.now.to_zoned_datetime(self.zone().clone());
+        let now = self.turn.now;
         Some(match field {
-            "local" => self.local(self.turn.now),
-            "utc" => WHOLE_SECONDS.timestamp_to_string(&self.turn.now),
+            "local" => self.local(now),
+            "utc" => now.utc_seconds(),
             "zone" => self.zone_name().to_owned(),
-            "long" => zoned().strftime("%A, %B %-d, %Y at %-I:%M %p").to_string(),
-            "hour" => zoned().hour().to_string(),
+            "long" => now.local(self.zone()).strftime("%A, %B %-d, %Y at %-I:%M %p").to_string(),
+            "hour" => now.local(self.zone()).hour().to_string(),
             _ => return None,
         })
     }

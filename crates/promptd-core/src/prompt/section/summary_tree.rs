@@ -1,7 +1,5 @@
 //! The summaries of what the conversation leaves out at its front.
 
-use jiff::Timestamp;
-
 use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     profile::{SectionSpec, SummaryTree, Template},
@@ -9,6 +7,7 @@ use crate::{
         conversation::segments::{Selection, select},
         scope::{Local, Locals, TurnScope},
     },
+    time::Moment,
     turn::Segment,
 };
 
@@ -58,10 +57,10 @@ fn id(spec: &SectionSpec, segment: &Segment) -> String {
 }
 
 fn entry(template: &Template, segment: &Segment, scope: &TurnScope<'_>) -> Result<String, String> {
-    let time = |time: Option<Timestamp>| time.map(|time| time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string());
     let level = segment.level.to_string();
     let [start, end] = [segment.message_start, segment.message_end].map(|at| at.to_string());
-    let [first, last] = [segment.start_time, segment.end_time].map(|at| time(at).unwrap_or_default());
+    let [first, last] =
+        [segment.start_time, segment.end_time].map(|at| at.map(Moment::utc_milliseconds).unwrap_or_default());
     let own = [
         ("id", Local::Text(&segment.id)),
         ("level", Local::Text(&level)),

@@ -1,7 +1,8 @@
 // A page in a real browser: a site of another origin than the server's, and what the page reports to it.
 import { spawn } from "node:child_process";
 import { EventEmitter, on, once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +36,7 @@ export async function site(answer) {
 // Has the address open in a browser while `use` runs, and gives what that gives.
 export async function visit(address, use) {
   const profile = mkdtempSync(join(tmpdir(), "chromium-"));
-  const chromium = spawn(browser, [...FLAGS, `--user-data-dir=${profile}`, address], { stdio: "ignore" });
+  const chromium = spawn(browser, [...FLAGS, `--user-data-dir=${profile}`, address], { stdio: "ignore", detached: true });
   const exited = once(chromium, "exit");
   let timer;
   const late = new Promise((_, reject) => {
@@ -45,8 +46,8 @@ export async function visit(address, use) {
     return await Promise.race([use(), late]);
   } finally {
     clearTimeout(timer);
-    chromium.kill("SIGKILL");
+    process.kill(-chromium.pid, "SIGKILL"); // with its own processes, which write to its folder
     await exited;
-    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    await rm(profile, { recursive: true, force: true, maxRetries: 10 });
   }
 }

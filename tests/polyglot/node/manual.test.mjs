@@ -1,4 +1,4 @@
-// The programs of docs/connect.md, as a reader runs them.
+// The programs of docs/connect.md, and the README's curl, as a reader runs them.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -17,8 +17,8 @@ before(async () => (server = await serve()));
 after(() => server.stop());
 
 // The one program of a language that has this in it, for the test's server.
-function program(language, part) {
-  const all = [...MANUAL.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "gms"))].map((match) => match[1]);
+function program(language, part, text = MANUAL) {
+  const all = [...text.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "gms"))].map((match) => match[1]);
   const found = all.filter((text) => text.includes(part));
   assert.equal(found.length, 1, `${found.length} programs with ${part}`);
   assert.ok(found[0].includes("127.0.0.1:50051"));
@@ -35,10 +35,15 @@ function run(command, options, input) {
   });
 }
 
-const shell = (part) => run("bash", ["-eu"], program("sh", part));
+const shell = (part, text) => run("bash", ["-eu"], program("sh", part, text));
 
 test("curl assembles a prompt", async () => {
   const { messages } = JSON.parse(await shell('"turn"'));
+  assert.match(messages[0].content, /^You are a conversational AI assistant\./);
+});
+
+test("curl assembles a prompt as the README says", async () => {
+  const { messages } = JSON.parse(await shell("curl", readFileSync(join(ROOT, "README.md"), "utf8")));
   assert.match(messages[0].content, /^You are a conversational AI assistant\./);
 });
 

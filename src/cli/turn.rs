@@ -61,7 +61,7 @@ fn json(text: &str, faults: Vec<promptd_core::yaml::Fault>) -> Result<Node, Vec<
 
 fn from_json(value: &serde_json::Value) -> Node {
     let at = Mark { line: 1, column: 1 };
-    let scalar = |text: String, plain| Yaml::Scalar(Scalar { text, plain, literal: false });
+    let scalar = |text: String, plain| Yaml::Scalar(Scalar { text, plain, literal: false, cut: None });
     let value = match value {
         serde_json::Value::Null => scalar(String::new(), true),
         serde_json::Value::Bool(bool) => scalar(bool.to_string(), true),

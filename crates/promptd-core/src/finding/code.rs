@@ -81,6 +81,10 @@ codes! {
     WrongType = "WRONG_TYPE", Error, "Give a value of the type named.";
     /// A value is not one of those allowed.
     InvalidValue = "INVALID_VALUE", Error, "Give a value that the message allows.";
+    /// `workspace.yaml` was removed or emptied, and its settings would be lost.
+    ManifestEmpty = "MANIFEST_EMPTY", Error, "Save `workspace.yaml` with content; `{}` means all defaults.";
+    /// YAML ended a value before a ` #`, or took its first word for an anchor: a part of the text may be missing.
+    YamlValueCut = "YAML_VALUE_CUT", Warning, "Put the value in quotes, or a comment on a line of its own.";
     /// The service failed while it loaded the workspace.
     LoadFailed = "LOAD_FAILED", Error, "Report it with the workspace's files; the last good version stays in use until the next change.";
     /// A file is larger than its reader takes.

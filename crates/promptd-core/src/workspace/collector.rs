@@ -1,8 +1,15 @@
 //! What loading collects beside its result.
 
-use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use crate::finding::Finding;
+use crate::finding::{Code, Finding, Place};
+
+/// How many findings of one file are kept, the most severe ones; the rest is counted.
+pub(super) const MAX_FINDINGS_A_FILE: usize = 100;
 
 /// Findings and input hashes, in the order in which loading comes upon them.
 #[derive(Default)]
@@ -40,12 +47,76 @@ impl Collector {
 
     /// All findings, and the active ones: each in order, without duplicates.
     pub(super) fn into_findings(self) -> (Vec<Finding>, Vec<Finding>) {
-        let mut all = self.findings;
-        all.sort_unstable_by(|a, b| (&a.place, Reverse(a.severity), a).cmp(&(&b.place, Reverse(b.severity), b)));
-        all.dedup();
+        let mut all = bounded(self.findings);
+        let kept: BTreeSet<&Finding> = all.iter().collect();
         let mut active = self.active;
+        let dropped: BTreeSet<Place> =
+            active.iter().filter(|finding| !kept.contains(finding)).map(|finding| whole_file(&finding.place)).collect();
+        active.retain(|finding| kept.contains(finding));
+        active.extend(all.iter().filter(|f| f.code == Code::FindingsOmitted && dropped.contains(&f.place)).cloned());
+        all.sort_unstable_by(|a, b| (&a.place, Reverse(a.severity), a).cmp(&(&b.place, Reverse(b.severity), b)));
         active.sort_unstable_by(|a, b| (Reverse(a.severity), &a.place, a).cmp(&(Reverse(b.severity), &b.place, b)));
         active.dedup();
         (all, active)
+    }
+}
+
+/// The findings, of each file at most [`MAX_FINDINGS_A_FILE`] and one that counts the rest; none twice.
+pub(super) fn bounded(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_unstable_by(|a, b| (Reverse(a.severity), a).cmp(&(Reverse(b.severity), b)));
+    findings.dedup();
+    let mut counts: BTreeMap<Place, usize> = BTreeMap::new();
+    findings.retain(|finding| {
+        if finding.code == Code::FindingsOmitted {
+            return true;
+        }
+        let count = counts.entry(whole_file(&finding.place)).or_default();
+        *count += 1;
+        *count <= MAX_FINDINGS_A_FILE
+    });
+    for (place, count) in counts.into_iter().filter(|(_, count)| *count > MAX_FINDINGS_A_FILE) {
+        let message = format!("{} more findings of this file", count - MAX_FINDINGS_A_FILE);
+        findings.push(Finding::new(Code::FindingsOmitted, place, message));
+    }
+    findings
+}
+
+fn whole_file(place: &Place) -> Place {
+    match place {
+        Place::File { path, .. } => Place::file(path.as_str()),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::{
+        MemoryTree,
+        testing::{codes, load_tree},
+    };
+
+    #[test]
+    fn findings_of_one_file_are_bounded_and_the_rest_is_counted() {
+        let equal_keys = format!("---\nname: demo\ndescription: x\n{}---\n", "a: 1\n".repeat(20_000));
+        let colons = (0..5_000).fold(String::new(), |text, n| text + &format!("k{n}: a: b\n"));
+        let tree = MemoryTree::new()
+            .file("skills/equal/SKILL.md", equal_keys)
+            .file("skills/colons/SKILL.md", format!("---\nname: colons\ndescription: x\n{colons}---\n"))
+            .file("skills/fine/SKILL.md", "---\nname: fine\n---\n");
+        let snapshot = load_tree(&tree).unwrap();
+        for (findings, most) in [(&snapshot.findings, 203), (&snapshot.active, 103)] {
+            assert!(findings.len() <= most, "{}", findings.len());
+        }
+        let count = |path: &str| snapshot.findings.iter().filter(|f| f.place.to_string().contains(path)).count();
+        assert_eq!((count("equal"), count("colons"), count("fine")), (101, 101, 1));
+        let omitted: Vec<_> =
+            snapshot.findings.iter().filter(|f| f.message.contains("more")).map(|f| f.message.as_str()).collect();
+        assert!(omitted[0].contains("4900 more") && omitted[1].contains("19899 more"), "{omitted:?}");
+        assert!(
+            snapshot.skills[0].findings.len() <= MAX_FINDINGS_A_FILE + 1,
+            "{:?}",
+            codes(&snapshot.skills[0].findings)
+        );
     }
 }

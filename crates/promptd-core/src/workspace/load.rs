@@ -92,13 +92,14 @@ fn profiles(input: &Load<'_>, manifest: &Manifest) -> Arc<ProfileSet> {
 fn load_manifest(input: &Load<'_>, collector: &mut Collector) -> Result<(Manifest, Arc<str>), Vec<Finding>> {
     // One byte more than the limit shows that a file is too large, whatever size the tree gives.
     let faults = match input.tree.read(MANIFEST, MAX_YAML_BYTES + 1) {
-        Err(ReadError::Missing) => return Ok((Manifest::defaults(input.id), "".into())),
+        Err(ReadError::Missing) => return Ok(without_content(input, "is missing", "".into(), collector)),
         Err(error) => vec![error.into_finding(MANIFEST, ReadAs::File)],
         Ok(file) => {
             let hash = sha256_hex(&file.bytes);
             collector.inputs.insert(MANIFEST.into(), Arc::clone(&hash));
             match manifest::parse(&file, input.id, &input.profiles, input.settings.risks) {
-                Ok((manifest, risks)) => {
+                Ok(None) => return Ok(without_content(input, "has no content", hash, collector)),
+                Ok(Some((manifest, risks))) => {
                     for risk in risks {
                         let audience = Audience::callers_if(risk.severity > Severity::Info);
                         collector.report(risk, audience);
@@ -116,6 +117,22 @@ fn load_manifest(input: &Load<'_>, collector: &mut Collector) -> Result<(Manifes
         collector.report(Finding { message, ..fault }, Audience::Callers);
     }
     Ok((previous.manifest.clone(), Arc::clone(&previous.manifest_sha256)))
+}
+
+/// The manifest of a workspace whose `workspace.yaml` has no content: the defaults, unless its blocklist, its locks and its
+/// other settings would be lost by it. An editor or a deployment that removes the file for a moment must not open what is
+/// closed; `{}` asks for the defaults.
+fn without_content(input: &Load<'_>, state: &str, sha256: Arc<str>, collector: &mut Collector) -> (Manifest, Arc<str>) {
+    let defaults = Manifest::defaults(input.id);
+    match input.previous.filter(|previous| previous.manifest != defaults) {
+        Some(previous) => {
+            let message = format!("the file {state}; the last good {MANIFEST} stays in use");
+            let finding = Finding::new(Code::ManifestEmpty, Place::file(MANIFEST), message);
+            collector.report(finding, Audience::Callers);
+            (previous.manifest.clone(), Arc::clone(&previous.manifest_sha256))
+        }
+        None => (defaults, sha256),
+    }
 }
 
 type Documents = BTreeMap<Arc<str>, Document>;
@@ -214,6 +231,36 @@ mod tests {
         assert_ne!(second.revision, first.revision);
         let third = reload(&broken, &second).unwrap();
         assert_eq!(third.revision, second.revision);
+    }
+
+    #[test]
+    fn a_manifest_that_vanishes_or_becomes_empty_keeps_its_last_good_version() {
+        let good = MemoryTree::new().file("workspace.yaml", "skills: {blocklist: [secret]}\nlocked: [persona]\n");
+        let first = load_tree(&good).unwrap();
+        for gone in [
+            good.clone().without("workspace.yaml"),
+            good.clone().file("workspace.yaml", ""),
+            good.clone().file("workspace.yaml", "# nothing yet\n---\n"),
+        ] {
+            let second = reload(&gone, &first).unwrap();
+            assert_eq!((&second.manifest, codes(&second.active)), (&first.manifest, vec!["MANIFEST_EMPTY"]));
+            let third = reload(&gone, &second).unwrap();
+            assert_eq!((&third.manifest, third.revision.clone()), (&first.manifest, second.revision));
+            let content = reload(&gone.clone().file("workspace.yaml", "{}"), &third).unwrap();
+            assert_eq!((&content.manifest, content.active.len()), (&Manifest::defaults(&content.id), 0));
+            assert_eq!(load_tree(&gone).unwrap().manifest, content.manifest, "without a version before, the defaults");
+        }
+        let plain = load_tree(&MemoryTree::new().file("workspace.yaml", "expose_paths: true")).unwrap();
+        assert!(reload(&MemoryTree::new(), &plain).unwrap().active.is_empty(), "nothing is lost");
+    }
+
+    #[test]
+    fn a_manifest_with_a_fault_is_taken_whole_or_not_at_all() {
+        let locked = MemoryTree::new().file("workspace.yaml", "locked: [persona]\nskils: {enabled: false}\n");
+        assert_eq!(codes(&load_tree(&locked).unwrap_err()), ["UNKNOWN_KEY"]);
+        let first = load_tree(&MemoryTree::new()).unwrap();
+        let second = reload(&locked, &first).unwrap();
+        assert_eq!((&second.manifest, codes(&second.active)), (&first.manifest, vec!["UNKNOWN_KEY"]));
     }
 
     #[test]

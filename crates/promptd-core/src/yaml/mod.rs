@@ -12,7 +12,7 @@ mod parse;
 pub use fields::{Fields, nearest};
 pub use parse::{MAX_DEPTH, MAX_NODES, MAX_YAML_BYTES, parse};
 
-use std::cell::RefCell;
+use std::{cell::RefCell, fmt};
 
 use serde_json::{Map, Number};
 
@@ -59,6 +59,36 @@ pub struct Scalar {
     pub plain: bool,
     /// Written as a `|` block: each of its lines is a line of the file, the first with text being the node's line.
     pub literal: bool,
+    /// Where YAML took a part of what is written for something else, so that `text` may be less than was meant.
+    pub cut: Option<Cut>,
+}
+
+/// What YAML took for something else beside a plain scalar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// A ` #` behind it, which begins a comment there.
+    Comment(Mark),
+    /// A `&word` before it, which is an anchor.
+    Anchor(Mark),
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Comment(at) => write!(f, "ends at column {}, where ` #` begins a comment", at.column),
+            Self::Anchor(_) => f.write_str("does not include the `&` and the word behind it, which is an anchor"),
+        }
+    }
+}
+
+impl Cut {
+    /// Where the other part begins.
+    #[must_use]
+    pub fn at(self) -> Mark {
+        match self {
+            Self::Comment(at) | Self::Anchor(at) => at,
+        }
+    }
 }
 
 /// A key and its value.
@@ -119,6 +149,20 @@ fn is_unsafe(c: char) -> bool {
     c.is_control() || is_line_break(c) || is_hidden(c)
 }
 
+/// How many faults of one file are reported; the rest is counted.
+pub const MAX_FAULTS: usize = 100;
+
+/// The first [`MAX_FAULTS`], and a last one that counts the rest.
+fn bounded(mut faults: Vec<Fault>) -> Vec<Fault> {
+    let more = faults.len().saturating_sub(MAX_FAULTS);
+    if more > 0 {
+        let at = faults[MAX_FAULTS].at;
+        faults.truncate(MAX_FAULTS);
+        faults.push(Fault { code: Code::FindingsOmitted, at, message: format!("{more} more faults from here on") });
+    }
+    faults
+}
+
 /// The faults found so far; shared by all [`Fields`] of one file.
 #[derive(Debug, Default)]
 pub struct Faults(RefCell<Vec<Fault>>);
@@ -135,12 +179,12 @@ impl Faults {
         self.0.borrow().is_empty()
     }
 
-    /// All of them, in file order.
+    /// The first [`MAX_FAULTS`] of them, in file order, and how many more there are.
     #[must_use]
     pub fn into_vec(self) -> Vec<Fault> {
         let mut faults = self.0.into_inner();
         faults.sort_by_key(|fault| fault.at);
-        faults
+        bounded(faults)
     }
 }
 
@@ -176,6 +220,15 @@ impl Scalar {
 }
 
 impl Node {
+    /// Where YAML took a part of the value for something else.
+    #[must_use]
+    pub fn cut(&self) -> Option<Cut> {
+        match &self.value {
+            Value::Scalar(scalar) => scalar.cut,
+            Value::List(_) | Value::Map(_) => None,
+        }
+    }
+
     /// Whether it is a null.
     #[must_use]
     pub fn is_null(&self) -> bool {

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 
-use super::{Fault, Mark, Node, Pair, Scalar, Value};
-use crate::{finding::Code, text::clamped};
+use super::{Cut, Fault, Mark, Node, Pair, Scalar, Value, bounded};
+use crate::{
+    finding::Code,
+    text::{clamped, measure},
+};
 
 /// The largest YAML text that is parsed, in bytes.
 pub const MAX_YAML_BYTES: usize = 1 << 20;
@@ -20,21 +23,28 @@ pub fn parse(text: &str) -> Result<Node, Vec<Fault>> {
         let message = format!("larger than the {MAX_YAML_BYTES} bytes that are read of YAML");
         return Err(vec![Fault { code: Code::FileTooLarge, at: START, message }]);
     }
-    let mut builder = Builder::default();
-    for event in Parser::new_from_str(text.strip_prefix('\u{feff}').unwrap_or(text)) {
-        let step = event.map_err(|e| scan_fault(&e, text)).and_then(|(event, span)| builder.take(event, mark(span)));
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut builder = Builder { lines: text.split_inclusive('\n').collect(), ..Builder::default() };
+    for event in Parser::new_from_str(text) {
+        let step = event.map_err(|e| scan_fault(&e, text)).and_then(|(event, span)| builder.take(event, span));
         if let Err(fault) = step {
             builder.faults.push(fault);
-            return Err(builder.faults);
+            return Err(bounded(builder.faults));
         }
     }
-    if builder.faults.is_empty() { Ok(builder.root.unwrap_or_else(|| null(START))) } else { Err(builder.faults) }
+    if builder.faults.is_empty() {
+        Ok(builder.root.unwrap_or_else(|| null(START)))
+    } else {
+        Err(bounded(builder.faults))
+    }
 }
 
 const START: Mark = Mark { line: 1, column: 1 };
 
 #[derive(Default)]
-struct Builder {
+struct Builder<'t> {
+    /// Of the text, with their ends.
+    lines: Vec<&'t str>,
     open: Vec<Open>,
     anchors: BTreeMap<usize, Node>,
     nodes: usize,
@@ -57,8 +67,9 @@ enum Items {
     Map { pairs: Vec<Pair>, keys: BTreeSet<String>, key: Option<(String, Mark)> },
 }
 
-impl Builder {
-    fn take(&mut self, event: Event<'_>, at: Mark) -> Result<(), Fault> {
+impl Builder<'_> {
+    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Fault> {
+        let at = mark(span);
         match event {
             Event::DocumentStart(_) => {
                 self.documents += 1;
@@ -75,7 +86,8 @@ impl Builder {
                     }
                 };
                 let literal = style == ScalarStyle::Literal;
-                let node = Node { at, value: Value::Scalar(Scalar { text: text.into_owned(), plain, literal }) };
+                let cut = if style == ScalarStyle::Plain && !text.is_empty() { self.cut(span, anchor) } else { None };
+                let node = Node { at, value: Value::Scalar(Scalar { text: text.into_owned(), plain, literal, cut }) };
                 return self.put(node, anchor);
             }
             Event::SequenceStart(anchor, _) => self.push(at, anchor, Items::List(Vec::new()))?,
@@ -110,6 +122,19 @@ impl Builder {
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
         }
         Ok(())
+    }
+
+    /// What was taken for something else beside the plain scalar of that span.
+    fn cut(&self, span: Span, anchor: usize) -> Option<Cut> {
+        if anchor != 0 {
+            return Some(Cut::Anchor(mark(span)));
+        }
+        let end = span.end;
+        let line = self.lines.get(end.line().checked_sub(1)?)?;
+        let rest = &line[measure::offset(line, end.col())..];
+        let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        let column = end.col() + blank;
+        (blank > 0 && rest[blank..].starts_with('#')).then(|| Cut::Comment(position(end.line(), column)))
     }
 
     fn push(&mut self, at: Mark, anchor: usize, items: Items) -> Result<(), Fault> {
@@ -163,7 +188,7 @@ fn weigh(node: &Node) -> (usize, usize) {
 }
 
 fn null(at: Mark) -> Node {
-    Node { at, value: Value::Scalar(Scalar { text: String::new(), plain: true, literal: false }) }
+    Node { at, value: Value::Scalar(Scalar { text: String::new(), plain: true, literal: false, cut: None }) }
 }
 
 fn mark(span: Span) -> Mark {
@@ -243,6 +268,24 @@ mod tests {
     fn empty_text_is_null_and_a_byte_order_mark_is_nothing() {
         assert!(parse("").unwrap().is_null());
         assert!(parse("\u{feff}a: 1").is_ok());
+    }
+
+    #[test]
+    fn what_yaml_takes_for_something_else_is_known() {
+        let cut = |text: &str| {
+            let node = parse(text).unwrap();
+            let Value::Map(pairs) = &node.value else { panic!() };
+            pairs[0].value.cut()
+        };
+        let at = |line, column| Mark { line, column };
+        assert_eq!(cut("a: Converts C # sources, see issue #12\nb: c\n"), Some(Cut::Comment(at(1, 15))));
+        assert_eq!(cut("a: é\n  b # c\n"), Some(Cut::Comment(at(2, 5))));
+        assert!(matches!(cut("a: &fast path for uploads\n"), Some(Cut::Anchor(_))));
+        for text in
+            ["a: b#c", "a: 'C # sources' # why\n", "a: C# sources\n# why\n", "a: |\n  b # c\n", "a: # why\n", "a: b"]
+        {
+            assert_eq!(cut(text), None, "{text:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! From the bytes of `workspace.yaml` to a [`Manifest`], or to every fault in them.
 
 use crate::{
-    finding::{Code, Finding, Place, Severity},
+    finding::{Code, Finding, Place},
     globs::{Case, NameGlobs, SkillFilter},
     id::Id,
     profile::ProfileSet,
@@ -14,34 +14,27 @@ use crate::{
     yaml::{self, Fields, MAX_YAML_BYTES},
 };
 
-/// How many faults of one file are reported; the rest is counted.
-const MAX_FAULTS: usize = 100;
-
-/// Parses `workspace.yaml`. The findings of the good case are the risks of the texts in it.
+/// Parses `workspace.yaml`; `None`: it has no content. The findings of the good case are the risks of the texts in it.
 pub(in crate::workspace) fn parse(
     file: &FileBytes,
     id: &Id,
     profiles: &ProfileSet,
     risks: RiskPolicy,
-) -> Result<(Manifest, Vec<Finding>), Vec<Finding>> {
+) -> Result<Option<(Manifest, Vec<Finding>)>, Vec<Finding>> {
     let text = text_of(file).map_err(|fault| vec![fault])?;
     let node = yaml::parse(text).map_err(into_findings)?;
+    if node.is_null() {
+        return Ok(None);
+    }
     let faults = yaml::Faults::default();
     let mut reader = values::Reader { risks, findings: Vec::new() };
     let manifest = decode(Fields::root(&node, &faults), id, profiles, &mut reader);
     let faults = into_findings(faults.into_vec());
-    if faults.is_empty() { Ok((manifest, reader.findings)) } else { Err(faults) }
+    if faults.is_empty() { Ok(Some((manifest, reader.findings))) } else { Err(faults) }
 }
 
 fn into_findings(faults: Vec<yaml::Fault>) -> Vec<Finding> {
-    let more = faults.len().saturating_sub(MAX_FAULTS);
-    let mut findings: Vec<_> = faults.into_iter().take(MAX_FAULTS).map(|fault| fault.into_finding(MANIFEST)).collect();
-    if more > 0 {
-        let message = format!("{more} more faults");
-        let omitted = Finding::new(Code::FindingsOmitted, Place::file(MANIFEST), message);
-        findings.push(Finding { severity: Severity::Error, ..omitted });
-    }
-    findings
+    faults.into_iter().map(|fault| fault.into_finding(MANIFEST)).collect()
 }
 
 fn text_of(file: &FileBytes) -> Result<&str, Finding> {
@@ -166,7 +159,8 @@ mod tests {
         let bytes = yaml.into();
         let file = FileBytes { total: bytes.len() as u64, bytes };
         let id = Id::parse("ws").unwrap();
-        parse(&file, &id, &ProfileSet::default(), RiskPolicy::Report).map(|(manifest, _)| manifest)
+        let parsed = parse(&file, &id, &ProfileSet::default(), RiskPolicy::Report)?;
+        Ok(parsed.map_or_else(|| Manifest::defaults(&id), |(manifest, _)| manifest))
     }
 
     fn faults(yaml: impl Into<Vec<u8>>) -> Vec<String> {
@@ -274,7 +268,7 @@ mod tests {
         assert!(faults("agent: {id: a}\nagent: {id: b}")[0].starts_with("workspace.yaml:2:1 DUPLICATE_KEY"));
         assert!(faults("#".repeat(MAX_YAML_BYTES + 1))[0].contains("FILE_TOO_LARGE"));
         let many: Vec<_> = (0..1000).map(|i| format!("key{i}: x")).collect();
-        assert_eq!(faults(many.join("\n")).len(), MAX_FAULTS + 1);
+        assert_eq!(faults(many.join("\n")).len(), yaml::MAX_FAULTS + 1);
         assert!(faults("a: 1\n---\nb: 2\n")[0].contains("second document"));
     }
 }

@@ -6,11 +6,11 @@ use jiff::tz::TimeZone;
 
 use super::{ExtraFile, MANIFEST};
 use crate::{
-    finding::{Code, Finding},
+    finding::{Code, Finding, Place},
     settings::RiskPolicy,
     text::hidden::{is_hidden, is_line_break},
     workspace::{clean::clean_text, files::CONTEXT_FILES, risk},
-    yaml::{Fields, nearest},
+    yaml::{Fields, Node, nearest},
 };
 
 /// The most entries of `context.files`.
@@ -26,6 +26,11 @@ impl Reader {
     /// A text of any number of lines, trimmed; a blank one counts as absent. Its risks are reported at the line
     /// that it begins on.
     pub(super) fn prose(&mut self, fields: &mut Fields<'_, '_>, key: &'static str) -> Option<String> {
+        if let Some(cut) = fields.node(key).and_then(Node::cut) {
+            let place = Place::at(MANIFEST, cut.at().line, cut.at().column);
+            let message = format!("`{}` {cut}", fields.name(key));
+            self.findings.push(Finding::new(Code::YamlValueCut, place, message));
+        }
         let text = clean_text(fields.text(key)?, MANIFEST).text;
         let at = fields.mark(key);
         let scanned = risk::scan(&text, MANIFEST, risk::Scope::Field { at, name: &fields.name(key) });

@@ -29,6 +29,9 @@ pub(super) fn parse<'t>(text: &'t str, first_line: u32, path: &str) -> Result<Fr
     let into_file = |at: Mark| Mark { line: at.line.saturating_add(first_line), ..at };
     let finding = |fault: Fault| {
         let at = into_file(fault.at);
+        if fault.code == Code::FindingsOmitted {
+            return Fault { at, ..fault }.into_finding(path);
+        }
         let message = format!("the front matter cannot be used: {}", fault.message);
         Fault { code: Code::SkillInvalid, at, message }.into_finding(path)
     };
@@ -65,6 +68,12 @@ pub(super) fn parse<'t>(text: &'t str, first_line: u32, path: &str) -> Result<Fr
     let (name, description) = (scalar("name"), scalar("description"));
     if !faults.is_empty() {
         return Err(faults);
+    }
+    let description_node = pairs.iter().find(|pair| pair.key == "description").map(|pair| &pair.value);
+    if let Some(cut) = description_node.and_then(Node::cut) {
+        let at = into_file(cut.at());
+        let message = format!("the `description` {cut}");
+        findings.push(Finding::new(Code::YamlValueCut, Place::at(path, at.line, at.column), message));
     }
     let hidden_by = pairs.iter().find(|pair| hides(&pair.key, &pair.value)).map(|pair| {
         let value = text_of(&pair.value).ok().flatten().unwrap_or_default();

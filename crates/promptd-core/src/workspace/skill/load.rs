@@ -13,7 +13,7 @@ use crate::{
     finding::{Code, Finding, Place, Severity},
     workspace::{
         Load, Manifest, SKILL_FILE,
-        collector::{Audience, Collector},
+        collector::{Audience, Collector, bounded},
         files::join,
         tree::{ReadAs, ReadError},
     },
@@ -34,6 +34,9 @@ pub(in crate::workspace) fn load(input: &Load<'_>, manifest: &Manifest, collecto
     let mut skills = select::one_of_each_name(loader.skills, manifest, collector);
     skills.sort_by_cached_key(|skill| (skill.name.to_lowercase(), Arc::clone(&skill.name)));
     select::report_dead_allowlist(&skills, manifest, collector);
+    for skill in &mut skills {
+        skill.findings = bounded(std::mem::take(&mut skill.findings));
+    }
     for finding in skills.iter().flat_map(|skill| &skill.findings) {
         collector.report(finding.clone(), Audience::Operators);
     }

@@ -134,6 +134,19 @@ fn an_unquoted_colon_is_repaired_with_a_warning() {
 }
 
 #[test]
+fn a_description_that_yaml_cuts_is_reported() {
+    for (yaml, line, place) in [
+        ("Converts C # sources, see issue #12", "Converts C", ":3:25"),
+        ("&fast path for uploads", "path for uploads", ":3:14"),
+    ] {
+        let skill = only(format!("---\nname: demo\ndescription: {yaml}\n---\n"));
+        assert_eq!((&*skill.description, codes(&skill.findings)), (line, vec!["YAML_VALUE_CUT"]));
+        assert_eq!(skill.findings[0].place.to_string(), format!("skills/demo/SKILL.md{place}"));
+    }
+    assert!(only("---\nname: demo # why\ndescription: 'C # sources'\n---\n").findings.is_empty());
+}
+
+#[test]
 fn a_name_is_text_as_written_or_the_folders() {
     for (yaml, name, codes_reported) in [
         ("name: 3000", "3000", vec!["SKILL_NONCONFORMING"]),

@@ -62,6 +62,8 @@ fn without_flags_it_serves_the_example_and_stops_cleanly() {
     service.signal("-INT");
     let (status, log) = service.ended();
     assert_eq!(status.code(), Some(0), "{log}");
+    // The last line is written before the process ends.
+    assert!(log.lines().last().unwrap().contains("stopped"), "{log}");
 }
 
 #[test]

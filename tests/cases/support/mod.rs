@@ -43,6 +43,8 @@ impl Case {
             match key.as_str() {
                 "expose_paths" => settings.expose_paths = value.as_bool().unwrap(),
                 "max_file_bytes" => settings.max_file_bytes = number,
+                "max_value_chars" => settings.max_value_chars = number,
+                "max_variable_chars" => settings.max_variable_chars = number,
                 "max_shown" => settings.skills.max_shown = number,
                 "max_block_chars" => settings.skills.max_block_chars = number,
                 "max_description_chars" => settings.skills.max_description_chars = number,

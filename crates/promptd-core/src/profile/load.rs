@@ -200,7 +200,13 @@ shipped!(
 
 #[cfg(test)]
 mod tests {
-    use crate::{finding::Finding, profile};
+    use std::collections::BTreeSet;
+
+    use crate::{
+        finding::Finding,
+        profile::{self, Body, ProfileSet},
+        turn::RUNTIME_LABELS,
+    };
 
     #[test]
     fn every_file_of_config_profiles_is_built_in() {
@@ -219,6 +225,26 @@ mod tests {
         for (file, _) in super::BUILT_IN {
             let profile = profiles.get(file.trim_end_matches(".yaml")).unwrap();
             assert!(profile.built_in && !profile.description.is_empty(), "{file}");
+        }
+    }
+
+    /// A variable with the label of a fact would read as the fact.
+    #[test]
+    fn every_fact_has_a_label_that_no_variable_can_take() {
+        let rules = include_str!("../../../../docs/rules.md").replace("\n  ", " ");
+        for label in RUNTIME_LABELS {
+            assert!(rules.contains(&format!("`{label}`")), "docs/rules.md does not list `{label}`");
+        }
+        let profiles = ProfileSet::built_in();
+        let sections = profiles.iter().flat_map(|profile| profile.sections());
+        let facts = sections.filter_map(|(_, section)| match &section.body {
+            Body::Facts { facts, .. } => Some(facts),
+            _ => None,
+        });
+        let labels: BTreeSet<&str> = facts.flatten().map(|fact| fact.label.as_str()).collect();
+        assert!(labels.len() >= RUNTIME_LABELS.len(), "{labels:?}");
+        for label in labels {
+            assert!(RUNTIME_LABELS.contains(&label), "`{label}` is not among the labels that variables may not take");
         }
     }
 }

@@ -84,13 +84,16 @@ fn after_lost_events_everything_is_looked_at() {
     workspaces(root.path(), 3);
     let watcher = Faulty::default();
     let service = Service::start_with(options(root.path()), watcher.open());
-    fs::write(root.path().join("ws-1/AGENTS.md"), "V2").unwrap();
-    fs::create_dir(root.path().join("new")).unwrap();
-    fs::write(root.path().join("new/AGENTS.md"), "V1").unwrap();
-    watcher.send(Event::Lost);
-    service.wait("ws-1", "V2 after an overflow", has("V2"));
-    service.wait("new", "a workspace that was created unseen", has("V1"));
-    assert_eq!(service.source.status().rescans.get(), 1);
+    // The start looks again at files that were new then: only what follows the first edit shows what a loss does.
+    for (text, new) in [("V2", "first"), ("V3", "second"), ("V4", "third")] {
+        fs::write(root.path().join("ws-1/AGENTS.md"), text).unwrap();
+        fs::create_dir(root.path().join(new)).unwrap();
+        fs::write(root.path().join(new).join("AGENTS.md"), "V1").unwrap();
+        watcher.send(Event::Lost);
+        service.wait("ws-1", text, has(text));
+        service.wait(new, "a workspace that was created unseen", has("V1"));
+    }
+    assert_eq!(service.source.status().rescans.get(), 3);
 }
 
 #[test]

@@ -1,20 +1,26 @@
 //! Readers during saves see whole states only, and no read waits or fails.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::Write,
     os::unix::fs::symlink,
     path::Path,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     thread::{self, sleep},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use promptd_core::workspace::Snapshot;
-use promptd_source::store::{State, Store};
+use promptd_source::{
+    Options, WatchMode,
+    store::{State, Store},
+};
 
-use crate::service::Service;
+use crate::service::{Service, options};
 
 const SKILL_A: &str = "---\nname: a\ndescription: For state A.\n---\n";
 const SKILL_B: &str = "---\nname: b\ndescription: For state B.\n---\n";
@@ -120,6 +126,88 @@ fn a_writer_that_pauses_with_the_file_open_is_waited_for() {
             );
         }
     });
+}
+
+/// A file that is created empty is about to be written: it is not served before.
+#[test]
+fn a_file_that_is_created_is_served_once_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let ws = folder.path().join("ws");
+    fs::create_dir(&ws).unwrap();
+    fs::write(ws.join("AGENTS.md"), "Rules.").unwrap();
+    let service = Service::of_root(folder.path());
+    let check = |snapshot: &Snapshot| {
+        let soul = snapshot.documents.get("SOUL.md");
+        assert!(soul.is_none_or(|soul| &*soul.text == "A soul."), "served while it was created: {soul:?}");
+    };
+    watching(&service.store, "ws", check, || {
+        let mut soul = File::create(ws.join("SOUL.md")).unwrap();
+        // Longer than events must pause and a file must rest.
+        sleep(Duration::from_millis(200));
+        soul.write_all(b"A soul.").unwrap();
+        drop(soul);
+        service.wait(
+            "ws",
+            "the file once written",
+            |state| matches!(state, State::Ready(loaded) if text(&loaded.snapshot, "SOUL.md") == "A soul."),
+        );
+    });
+}
+
+/// Without events nothing says that a file is open: the rest of files, and the doubt about lost ones, must do.
+#[test]
+fn polling_serves_no_torn_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let ws = folder.path().join("ws");
+    fs::create_dir(&ws).unwrap();
+    fs::write(ws.join("AGENTS.md"), "Begin 0. End.").unwrap();
+    let poll = Options { watch: WatchMode::Poll, poll_interval: Duration::from_millis(5), ..options(folder.path()) };
+    let service = Service::start(poll);
+    let torn = Mutex::new(BTreeSet::new());
+    let check = |snapshot: &Snapshot| {
+        let agents = text(snapshot, "AGENTS.md");
+        if !agents.starts_with("Begin ") || !agents.ends_with("End.") {
+            torn.lock().unwrap().insert(agents);
+        }
+    };
+    let mut stalled = Vec::new();
+    watching(&service.store, "ws", check, || {
+        let mut whole = String::new();
+        for (v, how) in
+            ["truncated", "appended to", "removed", "appended to", "truncated", "appended to"].iter().enumerate()
+        {
+            let path = ws.join("AGENTS.md");
+            if *how == "removed" {
+                fs::remove_file(&path).unwrap();
+                sleep(Duration::from_millis(200));
+            }
+            let appends = *how == "appended to";
+            let mut file =
+                File::options().create(true).write(true).append(appends).truncate(!appends).open(&path).unwrap();
+            if !appends {
+                whole.clear();
+                sleep(Duration::from_millis(100 * v as u64));
+            }
+            // Each part is written before the one before has rested, unless the machine stands still.
+            let begin = format!("Begin {v}.");
+            for part in [begin.clone(), " More. ".repeat(20), " End.".to_owned()] {
+                let written = Instant::now();
+                file.write_all(part.as_bytes()).unwrap();
+                whole.push_str(&part);
+                sleep(Duration::from_millis(15));
+                stalled.extend((written.elapsed() > Duration::from_millis(40)).then(|| begin.clone()));
+            }
+            drop(file);
+            service.wait(
+                "ws",
+                "the whole of it",
+                |state| matches!(state, State::Ready(loaded) if text(&loaded.snapshot, "AGENTS.md") == whole),
+            );
+        }
+    });
+    let mut torn = torn.into_inner().unwrap();
+    torn.retain(|text| !stalled.iter().any(|begin| text.contains(begin)));
+    assert!(torn.is_empty() && stalled.len() < 6, "{torn:?} {stalled:?}");
 }
 
 /// The state that a snapshot is in, if it is one.

@@ -42,6 +42,9 @@ struct Args {
     /// Which saves: the same seed gives the same ones.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Lets one call of the file system in so many fail.
+    #[arg(long, value_name = "N")]
+    fail_one_in: Option<u64>,
     /// Where the workspaces are made; a temporary folder by default.
     #[arg(long)]
     folder: Option<PathBuf>,
@@ -55,14 +58,17 @@ fn main() -> ExitCode {
     }
     .unwrap();
     let faults = if args.workspaces < 1_000 {
-        let plan = Plan { saves: args.saves, workspaces: args.workspaces, seed: args.seed };
+        let Args { saves, workspaces, seed, fail_one_in, .. } = args;
+        let plan = Plan { saves, workspaces, seed, fail_one_in };
         let bar = bar(args.saves);
         let began = Instant::now();
         let report = soak::run(folder.path(), &plan, &|| bar.inc(1));
         bar.finish_and_clear();
         println!("{} saves over {} workspaces in {:.1?}", report.saves, args.workspaces, began.elapsed());
         print(&report);
-        [report.faults(), report.slowness()].concat()
+        // Where calls fail, a save is served once they no longer do.
+        let slowness = if fail_one_in.is_none() { report.slowness() } else { Vec::new() };
+        [report.faults(), slowness].concat()
     } else {
         let figures = scale::measure(folder.path(), args.workspaces, &bar);
         println!("{figures}");
@@ -87,6 +93,7 @@ fn print(report: &Report) {
     println!("stale       {}", report.stale.len());
     println!("mixed       {}", report.mixed);
     println!("half        {}", report.half.len());
+    println!("failed calls {}", report.failed_calls);
     println!("reads       {}", report.reads);
     println!("revisions   {}", report.published);
     println!("sweep hits  {}", report.sweep_hits);

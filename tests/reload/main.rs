@@ -75,8 +75,19 @@ fn what_changes_nothing_makes_no_revision() {
 #[test]
 fn three_hundred_random_saves() {
     let folder = tempfile::tempdir().unwrap();
-    let report = soak::run(folder.path(), &soak::Plan { saves: 300, workspaces: 12, seed: 7 }, &|| {});
+    let plan = soak::Plan { saves: 300, workspaces: 12, seed: 7, fail_one_in: None };
+    let report = soak::run(folder.path(), &plan, &|| {});
     assert_eq!(report.saves, 300);
     assert!(report.reads > 300 && report.published > 200);
+    assert_eq!(report.faults(), Vec::<String>::new());
+}
+
+/// The same while calls of the file system fail.
+#[test]
+fn three_hundred_random_saves_while_calls_fail() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = soak::Plan { saves: 300, workspaces: 12, seed: 11, fail_one_in: Some(500) };
+    let report = soak::run(folder.path(), &plan, &|| {});
+    assert!(report.saves == 300 && report.failed_calls > 20, "{}", report.failed_calls);
     assert_eq!(report.faults(), Vec::<String>::new());
 }

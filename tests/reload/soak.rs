@@ -13,7 +13,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use promptd_source::store::Store;
+use promptd_core::finding::Finding;
+use promptd_source::{
+    faults::Faults,
+    store::{State, Store},
+};
 
 use crate::{
     saves::{SAVES, Save},
@@ -29,6 +33,8 @@ pub struct Plan {
     pub saves: usize,
     pub workspaces: usize,
     pub seed: u64,
+    /// One call of the file system in so many fails.
+    pub fail_one_in: Option<u64>,
 }
 
 /// What a soak has found.
@@ -51,6 +57,8 @@ pub struct Report {
     pub removal_lags: Vec<Duration>,
     /// The longest lag of each kind of save.
     pub slowest: BTreeMap<&'static str, Duration>,
+    /// Calls that failed.
+    pub failed_calls: usize,
     pub sweep_hits: u64,
     pub published: u64,
 }
@@ -118,6 +126,8 @@ pub fn run(folder: &Path, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Report {
     let sites: Vec<Site> =
         (0..plan.workspaces).map(|i| Site::new(&root, &aside, &format!("ws-{i:02}"), shape(i))).collect();
     let service = Service::start(options(&root));
+    let failed_calls = Arc::new(AtomicUsize::new(0));
+    let faults = plan.fail_one_in.map(|one_in| fail(folder, one_in, plan.seed, Arc::clone(&failed_calls)));
     let looked_at: Vec<_> = sites.iter().map(|site| (site.id.to_string(), Arc::clone(&site.seen))).collect();
 
     let report = Mutex::new(Report::default());
@@ -146,13 +156,30 @@ pub fn run(folder: &Path, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Report {
         let mut report = report.lock().unwrap();
         (report.reads, report.mixed, report.half) = (reads, mixed, half);
     });
+    drop(faults);
     let mut report = report.into_inner().unwrap();
+    report.failed_calls = failed_calls.load(Relaxed);
     report.lags.sort();
     report.swap_lags.sort();
     report.removal_lags.sort();
     report.sweep_hits = service.source.status().sweep_hits.get();
     report.published = service.source.status().published.get();
     report
+}
+
+/// Lets one call in so many fail, each by itself.
+fn fail(folder: &Path, one_in: u64, seed: u64, failed: Arc<AtomicUsize>) -> Faults {
+    /// EIO, EACCES, ENFILE and EMFILE.
+    const ERRORS: [i32; 4] = [5, 13, 23, 24];
+    let random = Mutex::new(Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1));
+    Faults::below(&std::fs::canonicalize(folder).unwrap(), move |_, _| {
+        let mut random = random.lock().unwrap();
+        if random.below(usize::try_from(one_in).unwrap()) > 0 {
+            return None;
+        }
+        failed.fetch_add(1, Relaxed);
+        Some(std::io::Error::from_raw_os_error(ERRORS[random.below(ERRORS.len())]))
+    })
 }
 
 /// Threads that save, each in its own workspaces.
@@ -202,13 +229,16 @@ fn read_on(store: &Store, sites: &[(String, Arc<Mutex<Allowed>>)], done: &Atomic
             let Some(state) = store.get(id) else { continue };
             let Some(inputs) = served(&state) else { continue };
             reads += 1;
+            // Parts that could not be read are of an older version, and the state says so.
+            let is_partial =
+                matches!(&*state, State::Ready(loaded) if loaded.snapshot.active.iter().any(Finding::is_error));
             if last.get(id.as_str()) == Some(inputs) {
                 continue;
             }
             last.insert(id, inputs.clone());
             let allowed = allowed.lock().unwrap();
             let is_whole = allowed.whole.contains(inputs);
-            mixed += usize::from(allowed.swapped && !is_whole);
+            mixed += usize::from(allowed.swapped && !is_whole && !is_partial);
             let is_half =
                 |path: &Arc<str>, hash: &Arc<str>| !allowed.texts.contains(&(Arc::clone(path), Arc::clone(hash)));
             half.extend(inputs.iter().filter(|(path, hash)| is_half(path, hash)).map(|(path, hash)| {

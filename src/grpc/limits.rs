@@ -102,7 +102,7 @@ impl Permits {
         self.max.load(Ordering::Relaxed)
     }
 
-    fn set_max(&self, max: usize) {
+    pub(super) fn set_max(&self, max: usize) {
         self.max.store(max, Ordering::Relaxed);
     }
 }

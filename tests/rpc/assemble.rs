@@ -168,6 +168,10 @@ async fn unknown_names_are_not_found() {
     let status = refused(client.assemble_prompt(other).await, Code::NotFound, "WORKSPACE_NOT_FOUND");
     let resource = status.get_details_resource_info().unwrap();
     assert_eq!((resource.resource_type.as_str(), resource.resource_name.as_str()), ("workspace", "nowhere"));
+    assert!(!status.message().contains("did you mean") && status.message().contains("ListWorkspaces"), "{status:?}");
+    let misspelt = proto::AssemblePromptRequest { workspace_id: "habor".into(), ..Default::default() };
+    let status = refused(client.assemble_prompt(misspelt).await, Code::NotFound, "WORKSPACE_NOT_FOUND");
+    assert!(status.message().contains("did you mean `harbor`?"), "{status:?}");
 
     let pinned = proto::AssemblePromptRequest { revision: "0".repeat(64), ..ask() };
     refused(client.assemble_prompt(pinned).await, Code::NotFound, "REVISION_EXPIRED");

@@ -249,3 +249,68 @@ async fn open_watches_end_when_their_token_changes() {
     rig.publish("harbor", MemoryTree::new());
     tokio::time::timeout(PATIENCE, kept.message()).await.unwrap().unwrap().unwrap();
 }
+
+#[tokio::test]
+async fn an_unknown_workspace_names_none_that_the_token_does_not_admit() {
+    let file = FILE.replace("workspaces: [harbor]", "workspaces: [harbor, secre]");
+    let rig = Rig::start_with(Setup { access: Access::with(tokens(&file)), ..Setup::default() }).await;
+    rig.publish("secret", MemoryTree::new());
+    let mut client = rig.prompts().await;
+    for (token, named) in [(ONE, false), (ALL, true)] {
+        let answer = client.assemble_prompt(by(token, of("secre"))).await;
+        let status = refused(answer, Code::NotFound, "WORKSPACE_NOT_FOUND");
+        assert_eq!(status.message().contains("`secret`"), named, "{status:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_has_quotas_of_its_own() {
+    let quotas = "    in_flight: 1\n  - name: slow\n    token: slow-token-0000003\n    calls_per_second: 2\n";
+    let access = Access::with(tokens(&format!("{FILE}{quotas}")));
+    let rig = Rig::start_with(Setup { access, ..Setup::default() }).await;
+    let mut workspaces = rig.workspaces().await;
+    let watch = || proto::WatchWorkspaceRequest { workspace_id: "harbor".into(), ..Default::default() };
+    let open = workspaces.watch_workspace(by(ONE, watch())).await.unwrap();
+    let mut prompts = rig.prompts().await;
+    let status = refused(prompts.assemble_prompt(by(ONE, ask())).await, Code::ResourceExhausted, "QUOTA_EXCEEDED");
+    assert!(status.message().contains("in flight"), "{status:?}");
+    prompts.assemble_prompt(by(ALL, ask())).await.unwrap();
+    drop(open);
+    let free = async { while prompts.assemble_prompt(by(ONE, ask())).await.is_err() {} };
+    tokio::time::timeout(PATIENCE, free).await.expect("a stream that ended is not counted");
+
+    let mut refusals = 0;
+    for _ in 0..10 {
+        if let Err(status) = prompts.assemble_prompt(by("slow-token-0000003", ask())).await {
+            refused::<()>(Err(status), Code::ResourceExhausted, "QUOTA_EXCEEDED");
+            refusals += 1;
+        }
+    }
+    assert!(refusals > 0, "ten calls take less than the four seconds that they would have to");
+    rig.health().await.check(HealthCheckRequest::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_watch_reports_no_change_of_a_skill_that_the_token_does_not_admit() {
+    let rig = start().await;
+    let mut client = rig.workspaces().await;
+    let request = || proto::WatchWorkspaceRequest { workspace_id: "harbor".into(), ..Default::default() };
+    let mut all = client.watch_workspace(by(ALL, request())).await.unwrap().into_inner();
+    let mut one = client.watch_workspace(by(ONE, request())).await.unwrap().into_inner();
+    for stream in [&mut all, &mut one] {
+        tokio::time::timeout(PATIENCE, stream.message()).await.unwrap().unwrap().unwrap();
+    }
+    let skill = |name: &str| format!("---\nname: {name}\ndescription: Changed.\n---\n");
+    let tree = harbor()
+        .file("skills/xurl/SKILL.md", skill("xurl"))
+        .file("skills/git/SKILL.md", skill("git"))
+        .file("SOUL.md", "Changed.\n");
+    rig.publish("harbor", tree);
+    for (stream, expected) in [
+        (&mut all, &["SOUL.md", "skills/git/SKILL.md", "skills/xurl/SKILL.md"][..]),
+        (&mut one, &["SOUL.md", "skills/git/SKILL.md"]),
+    ] {
+        let news = tokio::time::timeout(PATIENCE, stream.message()).await.unwrap().unwrap().unwrap();
+        assert_eq!(news.changed_paths, expected);
+    }
+}

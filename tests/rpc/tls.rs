@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use promptd::grpc::{Pem, Tls, api::prompt_service_client::PromptServiceClient};
+use promptd::grpc::{
+    Pem, Tls,
+    api::{prompt_service_client::PromptServiceClient, workspace_service_client::WorkspaceServiceClient},
+};
 use promptd_contract::proto;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tokio::{
@@ -18,7 +21,7 @@ use tokio_rustls::{
 };
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 
-use crate::rig::{Rig, Setup, ask};
+use crate::rig::{PATIENCE, Rig, Setup, ask};
 
 /// A root certificate that signs others.
 struct Authority {
@@ -143,4 +146,28 @@ async fn both_versions_of_http_are_offered() {
             assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains(r#""id":"harbor""#), "{answer}");
         }
     }
+}
+
+#[tokio::test]
+async fn connections_of_a_replaced_authority_end() {
+    let (authority, old, new) = (Authority::new(), Authority::new(), Authority::new());
+    let server = authority.leaf();
+    let tls = Arc::new(Tls::new(pem(&server, Some(&old))).unwrap());
+    let rig = start(&tls).await;
+    let leaf = old.leaf();
+    let client = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(&authority.pem)).domain_name("localhost");
+    let client = client.identity(Identity::from_pem(&leaf.cert, &leaf.key));
+    let endpoint = Endpoint::from_shared(format!("https://{}", rig.addr)).unwrap().tls_config(client).unwrap();
+    let mut open = WorkspaceServiceClient::new(endpoint.connect().await.unwrap());
+    let request = proto::WatchWorkspaceRequest { workspace_id: "harbor".into(), ..Default::default() };
+    let mut watch = open.watch_workspace(request).await.unwrap().into_inner();
+    watch.message().await.unwrap().unwrap();
+
+    // With the same authority, connections stay.
+    tls.replace(pem(&authority.leaf(), Some(&old))).unwrap();
+    open.list_workspaces(proto::ListWorkspacesRequest::default()).await.unwrap();
+    tls.replace(pem(&authority.leaf(), Some(&new))).unwrap();
+    let ended = tokio::time::timeout(PATIENCE, watch.message()).await.expect("the connection ends");
+    assert!(ended.is_err());
+    assert!(open.list_workspaces(proto::ListWorkspacesRequest::default()).await.is_err());
 }

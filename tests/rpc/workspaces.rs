@@ -84,10 +84,22 @@ async fn only_shown_skills_can_be_read() {
     let file = client.read_skill(read("git", "notes/branches.md")).await.unwrap().into_inner();
     assert_eq!((file.content.as_slice(), file.sha256.len()), (&b"main\n"[..], 64));
 
+    for file in ["./notes/branches.md", "././notes/branches.md"] {
+        assert_eq!(client.read_skill(read("git", file)).await.unwrap().into_inner().content, b"main\n", "{file}");
+    }
+    assert_eq!(client.read_skill(read("git", "./SKILL.md")).await.unwrap().into_inner().path, "skills/git/SKILL.md");
     for (name, file) in [("none", ""), ("internal-x", ""), ("", "")] {
         refused(client.read_skill(read(name, file)).await, Code::NotFound, "SKILL_NOT_FOUND");
     }
-    for file in ["../../AGENTS.md", "/etc/passwd", "notes", "notes/../notes/branches.md"] {
+    for file in [
+        "../../AGENTS.md",
+        "./../git/SKILL.md",
+        "./",
+        "../git/notes/branches.md",
+        "/etc/passwd",
+        "notes",
+        "notes/../notes/branches.md",
+    ] {
         refused(client.read_skill(read("git", file)).await, Code::NotFound, "SKILL_FILE_NOT_FOUND");
     }
     let narrowed = proto::ReadSkillRequest { skill_filter: Some(nothing()), ..read("git", "") };

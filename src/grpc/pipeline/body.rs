@@ -51,7 +51,7 @@ pub(super) struct OpenStream {
     pub(super) record: Record,
     pub(super) peer: Peer,
     pub(super) retry: Duration,
-    pub(super) _permit: Option<Permit>,
+    pub(super) _permits: [Option<Permit>; 2],
     pub(super) _hold: Option<Hold>,
 }
 

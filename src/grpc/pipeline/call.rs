@@ -59,7 +59,8 @@ struct Shared {
 /// What a call holds from its admission to its end.
 struct Admission {
     deadline: Option<Instant>,
-    permit: Option<Permit>,
+    /// One of the server, and one of the token.
+    permits: [Option<Permit>; 2],
     /// What a stream of requests counts for.
     hold: Option<Hold>,
 }
@@ -133,10 +134,10 @@ impl Shared {
                 hold = Some(peer.unread().hold(MAX_REFLECTION_BYTES).map_err(exhausted)?);
             }
         }
-        let permit = self.permit(method)?;
+        let permits = [self.permit(method)?, record.caller.call()?];
         let longest = (method.kind == Kind::Unary).then(|| self.limits.max_call_time());
         let deadline = deadline::of(headers, longest).map(|timeout| record.started + timeout);
-        Ok(Admission { deadline, permit, hold })
+        Ok(Admission { deadline, permits, hold })
     }
 
     fn caller(&self, method: Method, headers: &HeaderMap) -> Result<Caller, Error> {
@@ -224,8 +225,8 @@ impl Shared {
         let (parts, mut body) = response.into_parts();
         if method.kind != Kind::Unary {
             let end = Box::pin(Arc::clone(&self).end_of_stream(method, record.caller.clone(), admission.deadline));
-            let Admission { permit, hold, .. } = admission;
-            let open = OpenStream { record, peer: peer.clone(), retry: self.retry, _permit: permit, _hold: hold };
+            let Admission { permits, hold, .. } = admission;
+            let open = OpenStream { record, peer: peer.clone(), retry: self.retry, _permits: permits, _hold: hold };
             return Response::from_parts(parts, Body::new(StreamBody::new(body, limit, end, open)));
         }
         // A single answer is ready at once.

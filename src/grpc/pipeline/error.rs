@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tonic::Code;
 
+use super::auth::Exceeded;
 use crate::grpc::budget::Exhausted;
 use promptd_contract::decode::Violation;
 use promptd_core::{finding::Finding, prompt::TurnError};
@@ -21,6 +22,8 @@ pub(crate) enum Error {
     Invalid(Vec<Violation>),
     /// Not found: its kind (`workspace`, `skill` …) and the name that the caller gave.
     Missing { kind: &'static str, name: String },
+    /// The workspace does not exist; `nearest` may be meant.
+    UnknownWorkspace { id: String, nearest: Option<String> },
     /// The pinned revision is no longer held.
     RevisionExpired,
     /// `strict`, and something was lost: section and reason.
@@ -53,6 +56,8 @@ pub(crate) enum Error {
     TokenMissing,
     /// The token is not known, or no longer.
     TokenUnknown,
+    /// A quota of the token is used up.
+    QuotaExceeded(Exceeded),
     /// The token does not admit the workspace, whether it exists or not.
     Forbidden,
     /// The operator locked a field that the request sets.
@@ -92,12 +97,12 @@ impl Error {
         match self {
             Self::Invalid(_) | Self::Unreadable => Code::InvalidArgument,
             Self::Incomplete => Code::Cancelled,
-            Self::Missing { .. } | Self::RevisionExpired => Code::NotFound,
+            Self::Missing { .. } | Self::UnknownWorkspace { .. } | Self::RevisionExpired => Code::NotFound,
             Self::PromptLoss(_)
             | Self::WorkspaceInvalid { .. }
             | Self::FileTooLarge { .. }
             | Self::FileUnreadable { .. } => Code::FailedPrecondition,
-            Self::MessageTooLarge { .. } | Self::ConnectionFull => Code::ResourceExhausted,
+            Self::MessageTooLarge { .. } | Self::ConnectionFull | Self::QuotaExceeded(_) => Code::ResourceExhausted,
             Self::Overloaded { .. } | Self::Starting { .. } | Self::Draining { .. } | Self::RightsChanged { .. } => {
                 Code::Unavailable
             }
@@ -115,6 +120,7 @@ impl Error {
         match self {
             Self::Invalid(_) => "INVALID_REQUEST".into(),
             Self::Missing { kind, .. } => format!("{}_NOT_FOUND", kind.to_uppercase().replace(' ', "_")),
+            Self::UnknownWorkspace { .. } => "WORKSPACE_NOT_FOUND".into(),
             Self::RevisionExpired => "REVISION_EXPIRED".into(),
             Self::PromptLoss(_) => "PROMPT_LOSS".into(),
             Self::WorkspaceInvalid { .. } => "WORKSPACE_INVALID".into(),
@@ -131,6 +137,7 @@ impl Error {
             Self::RightsChanged { .. } => "TOKEN_RIGHTS_CHANGED".into(),
             Self::TokenMissing => "TOKEN_MISSING".into(),
             Self::TokenUnknown => "TOKEN_UNKNOWN".into(),
+            Self::QuotaExceeded(_) => "QUOTA_EXCEEDED".into(),
             Self::Forbidden => "WORKSPACE_FORBIDDEN".into(),
             Self::Locked(_) => "FIELD_LOCKED".into(),
             Self::HostNotAllowed => "HOST_NOT_ALLOWED".into(),
@@ -146,6 +153,10 @@ impl Error {
         match self {
             Self::Invalid(violations) => summary("invalid request", violations.iter().map(ToString::to_string)),
             Self::Missing { kind, name } => format!("there is no {kind} `{}`", shown(name)),
+            Self::UnknownWorkspace { id, nearest } => {
+                let hint = nearest.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+                format!("there is no workspace `{id}`; {hint}ListWorkspaces lists those that you may call")
+            }
             Self::RevisionExpired => {
                 "the pinned revision is no longer held; leave `revision` empty for the newest".into()
             }
@@ -178,6 +189,8 @@ impl Error {
             Self::RightsChanged { .. } => "the token's rights have changed; open the stream again".into(),
             Self::TokenMissing => "send `authorization: Bearer <token>`".into(),
             Self::TokenUnknown => "the token is not known".into(),
+            Self::QuotaExceeded(Exceeded::PerSecond) => "the token has made its calls of this second".into(),
+            Self::QuotaExceeded(Exceeded::InFlight) => "the token has as many calls in flight as it may".into(),
             Self::Forbidden => "the token is not for this workspace".into(),
             Self::Locked(field) => format!("{field}: the workspace's operator has locked it; leave it out"),
             Self::HostNotAllowed => {

@@ -62,6 +62,9 @@ fn details(error: &Error) -> ErrorDetails {
         Error::Missing { kind, name } => {
             details.set_resource_info(*kind, shown(name), "", error.message());
         }
+        Error::UnknownWorkspace { id, .. } => {
+            details.set_resource_info("workspace", id.as_str(), "", error.message());
+        }
         Error::PromptLoss(lost) => {
             let pairs = lost.iter().map(|(section, reason)| (section.as_str(), reason.clone()));
             set_preconditions(&mut details, "PROMPT_LOSS", bounded(pairs));
@@ -111,6 +114,7 @@ mod tests {
     use promptd_contract::decode::Violation;
 
     use super::*;
+    use crate::grpc::pipeline::auth::Exceeded;
 
     fn samples() -> Vec<Error> {
         let retry = Duration::from_secs(1);
@@ -119,6 +123,7 @@ mod tests {
         vec![
             Error::Invalid(vec![violation; 100]),
             Error::Missing { kind: "workspace", name: long.clone() },
+            Error::UnknownWorkspace { id: "x".repeat(64), nearest: Some("y".repeat(64)) },
             Error::RevisionExpired,
             Error::PromptLoss(vec![(long.clone(), long.clone()); 500]),
             Error::WorkspaceInvalid { id: "a".into(), faults: vec![] },
@@ -135,6 +140,8 @@ mod tests {
             Error::RightsChanged { retry },
             Error::TokenMissing,
             Error::TokenUnknown,
+            Error::QuotaExceeded(Exceeded::PerSecond),
+            Error::QuotaExceeded(Exceeded::InFlight),
             Error::Forbidden,
             Error::Locked("profile".into()),
             Error::HostNotAllowed,

@@ -17,6 +17,7 @@ use promptd_core::{
     id::Id,
     profile::{Profile, ProfileSet},
     workspace::{FileBytes, MANIFEST, ReadError, Skill, Snapshot},
+    yaml::nearest,
 };
 use promptd_source::store::{Loaded, Pinned, State, Store};
 
@@ -49,23 +50,35 @@ pub struct Backend {
 
 impl Backend {
     /// The newest revision of a workspace.
-    pub(super) fn newest(&self, id: &Id) -> Result<Arc<Loaded>, Error> {
+    pub(super) fn newest(&self, id: &Id, caller: &Caller) -> Result<Arc<Loaded>, Error> {
         match self.store.get(id.as_str()).as_deref() {
             Some(State::Ready(loaded)) => Ok(Arc::clone(loaded)),
             Some(State::Invalid(faults)) => {
                 Err(Error::WorkspaceInvalid { id: id.to_string(), faults: faults.to_vec() })
             }
-            Some(State::Gone) | None => Err(missing(id)),
+            Some(State::Gone) | None => Err(self.unknown(id, caller)),
         }
     }
 
     /// The workspace at an earlier revision.
-    pub(super) fn pinned(&self, id: &Id, revision: &str) -> Result<Arc<Loaded>, Error> {
+    pub(super) fn pinned(&self, id: &Id, revision: &str, caller: &Caller) -> Result<Arc<Loaded>, Error> {
         match self.store.at(id.as_str(), revision) {
             Some(Pinned::Held(loaded)) => Ok(loaded),
             Some(Pinned::Expired) => Err(Error::RevisionExpired),
-            None => Err(missing(id)),
+            None => Err(self.unknown(id, caller)),
         }
+    }
+
+    /// That there is no such workspace, and which of those that the caller may see can be meant.
+    pub(super) fn unknown(&self, id: &Id, caller: &Caller) -> Error {
+        let all = self.store.list();
+        let alike = |other: &&str| {
+            other.len().abs_diff(id.as_str().len()) <= MAX_DISTANCE
+                && other.as_bytes()[..1].eq_ignore_ascii_case(&id.as_str().as_bytes()[..1])
+        };
+        let visible = all.iter().filter(|(id, state)| caller.sees(id) && !matches!(**state, State::Gone));
+        let near = nearest(id.as_str(), visible.map(|(id, _)| id.as_str()).filter(alike).take(MAX_COMPARED));
+        Error::UnknownWorkspace { id: id.to_string(), nearest: near.map(str::to_owned) }
     }
 }
 
@@ -86,6 +99,11 @@ pub(super) fn workspace_summary(id: &Id, state: &State, caller: &Caller) -> prot
     }
 }
 
+/// The most letters by which a misspelt id differs from the one that was meant.
+const MAX_DISTANCE: usize = 3;
+/// The most ids that are compared with a misspelt one.
+const MAX_COMPARED: usize = 200;
+
 /// The most bytes of globs that are compiled on a worker thread, and compared there with all names of skills.
 const MAX_FILTER_IN_PLACE: usize = 1 << 10;
 
@@ -93,10 +111,6 @@ const MAX_FILTER_IN_PLACE: usize = 1 << 10;
 pub(super) fn has_long_filter(filter: Option<&proto::SkillFilter>) -> bool {
     let lists = filter.into_iter().flat_map(|filter| [&filter.allowlist, &filter.blocklist]).flatten();
     lists.flat_map(|list| &list.globs).map(String::len).sum::<usize>() > MAX_FILTER_IN_PLACE
-}
-
-pub(super) fn missing(id: &Id) -> Error {
-    Error::Missing { kind: "workspace", name: id.to_string() }
 }
 
 /// The profile that a request names.

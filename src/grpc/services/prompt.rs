@@ -101,8 +101,8 @@ impl PromptService {
         let mut request = assemble_request(raw, &limits, now, |id| caller.must_see(id))?;
         request.turn.skill_access = caller.skills().cloned();
         let loaded = match &request.revision {
-            Some(revision) => self.backend.pinned(&request.workspace, revision)?,
-            None => self.backend.newest(&request.workspace)?,
+            Some(revision) => self.backend.pinned(&request.workspace, revision, caller)?,
+            None => self.backend.newest(&request.workspace, caller)?,
         };
         Ok((request, loaded))
     }
@@ -146,7 +146,7 @@ impl PromptService {
             return backend::named_profile(&profiles, &name).map(|profile| profile.reply);
         };
         caller.must_see(&workspace)?;
-        let loaded = self.backend.newest(&workspace)?;
+        let loaded = self.backend.newest(&workspace, caller)?;
         Ok(chosen(&loaded.snapshot, named.as_ref())?.reply)
     }
 }

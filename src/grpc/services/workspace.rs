@@ -8,7 +8,7 @@ use tonic::{Request, Response, Status};
 
 use super::{
     api::workspace_service_server,
-    backend::{Backend, ReadSkillFile, has_long_filter, missing, workspace_summary, workspace_view},
+    backend::{Backend, ReadSkillFile, has_long_filter, workspace_summary, workspace_view},
     page::Page,
     watch::Watch,
 };
@@ -60,7 +60,7 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
     ) -> Result<Response<proto::GetWorkspaceResponse>, Status> {
         let caller = Caller::of(&request);
         let id = caller.workspace(&request.get_ref().workspace_id)?;
-        let loaded = self.backend.newest(&id)?;
+        let loaded = self.backend.newest(&id, &caller)?;
         let workspace = Some(workspace_view(&id, &State::Ready(loaded), &caller));
         Ok(Response::new(proto::GetWorkspaceResponse { workspace }))
     }
@@ -74,7 +74,7 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let caller = Caller::of(&request);
         let request = request.into_inner();
         let id = caller.workspace(&request.workspace_id)?;
-        let states = self.backend.store.watch(id.as_str()).ok_or_else(|| missing(&id))?;
+        let states = self.backend.store.watch(id.as_str()).ok_or_else(|| self.backend.unknown(&id, &caller))?;
         let known = self.backend.store.at(id.as_str(), &request.known_revision);
         let watch = Watch::new(id, caller, states, &request.known_revision, known);
         Ok(Response::new(Box::pin(watch.responses())))
@@ -87,7 +87,7 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let caller = Caller::of(&request);
         let request = request.into_inner();
         let workspace = caller.workspace(&request.workspace_id)?;
-        let loaded = self.backend.newest(&workspace)?;
+        let loaded = self.backend.newest(&workspace, &caller)?;
         let heavy =
             loaded.snapshot.skills.len() > MAX_LISTED_IN_PLACE || has_long_filter(request.skill_filter.as_ref());
         let list = move || list_skills(request, &caller, &loaded.snapshot);
@@ -101,7 +101,7 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let caller = Caller::of(&request);
         let request = request.into_inner();
         let workspace = caller.workspace(&request.workspace_id)?;
-        let loaded = self.backend.newest(&workspace)?;
+        let loaded = self.backend.newest(&workspace, &caller)?;
         let heavy = has_long_filter(request.skill_filter.as_ref());
         let raw = request.skill_filter;
         let filter = move || check_filter(raw);
@@ -146,7 +146,8 @@ fn read_skill(
     let readable = |skill: &&Skill| *skill.name == *name && access.shows(skill);
     let missing = |kind, name: &str| Error::Missing { kind, name: name.to_owned() };
     let skill = snapshot.skills.iter().find(readable).ok_or_else(|| missing("skill", name))?;
-    let file = if file.is_empty() { SKILL_FILE } else { file };
+    // As instructions write it: relative to the skill's folder.
+    let file = if file.is_empty() { SKILL_FILE } else { file.trim_start_matches("./") };
     if file != SKILL_FILE && !skill.files.iter().any(|bundled| *bundled.path == *file) {
         return Err(missing("skill file", file));
     }

@@ -4,8 +4,10 @@
 //! nothing. A workspace that a token does not admit is `PERMISSION_DENIED`, whether it exists or not, and is left out of
 //! lists.
 
+mod quota;
 mod tokens;
 
+pub(super) use quota::Exceeded;
 pub use tokens::{Token, Tokens};
 
 use std::sync::Arc;
@@ -15,6 +17,7 @@ use http::HeaderMap;
 use tokio::sync::watch;
 
 use super::{error::Error, record::keep_workspace};
+use crate::grpc::limits::Permit;
 use promptd_contract::encode::SkillAccess;
 use promptd_core::{globs::SkillFilter, id::Id};
 
@@ -45,6 +48,7 @@ impl Access {
 
     /// Accepts these tokens from now on. Open streams of a token that was removed or changed end.
     pub fn replace(&self, tokens: Tokens) {
+        let tokens = tokens.following(self.tokens.load().as_deref());
         self.tokens.store(Some(Arc::new(tokens)));
         self.changes.send_replace(());
     }
@@ -71,7 +75,7 @@ impl Access {
             match (&caller.0, &*self.tokens.load()) {
                 (Some(token), Some(tokens)) => match tokens.same(token) {
                     None => return Error::TokenUnknown,
-                    Some(now) if now != token => return Error::RightsChanged { retry },
+                    Some(now) if !now.admits_the_same(token) => return Error::RightsChanged { retry },
                     Some(_) => {}
                 },
                 (None, Some(_)) => return Error::TokenMissing,
@@ -100,6 +104,14 @@ impl Caller {
     /// The token's name, for the log.
     pub(super) fn name(&self) -> Option<&str> {
         self.0.as_deref().map(|token| token.name.as_str())
+    }
+
+    /// Counts a call against the quotas of their token.
+    pub(super) fn call(&self) -> Result<Option<Permit>, Error> {
+        match &self.0 {
+            Some(token) => token.call().map_err(Error::QuotaExceeded),
+            None => Ok(None),
+        }
     }
 
     /// Whether they may see the workspace.

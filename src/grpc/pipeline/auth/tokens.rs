@@ -6,14 +6,19 @@
 //!     sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 //!     workspaces: ["harbor", "harbor-*"]   # globs over ids, case-sensitive; absent: all, []: none
 //!     skills: ["*"]                        # globs over skill names; absent: all, []: none
+//!     calls_per_second: 50                 # absent: no bound; bursts of one second's calls
+//!     in_flight: 20                        # calls and streams open at once; absent: no bound
 //!   - name: laptop
 //!     token: keep-this-somewhere-safe      # instead of sha256, where the file itself is secret
 //! ```
 
-use std::{fmt, sync::Arc};
+use std::{fmt, num::NonZeroUsize, sync::Arc};
 
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
+
+use super::quota::{Exceeded, Quota};
+use crate::grpc::limits::Permit;
 
 use promptd_core::{
     finding::{Code, Finding},
@@ -28,13 +33,14 @@ use promptd_core::{
 pub struct Tokens(Vec<Arc<Token>>);
 
 /// A token's hash, and what the token admits.
-#[derive(Clone, PartialEq)]
+#[derive(PartialEq)]
 pub struct Token {
     /// The name that logs show.
     pub name: String,
     sha256: [u8; 32],
     workspaces: Option<NameGlobs>,
     skills: Option<SkillFilter>,
+    quota: Quota,
 }
 
 /// The fewest characters of a token in plain text: a shorter one can be guessed.
@@ -74,6 +80,16 @@ impl Tokens {
         bool::from(found).then(|| usize::try_from(index).ok().and_then(|index| self.0.get(index))).flatten()
     }
 
+    /// These tokens; those that are as they were in `old` keep what they have used of their quotas.
+    pub(super) fn following(mut self, old: Option<&Self>) -> Self {
+        for token in &mut self.0 {
+            if let Some(same) = old.and_then(|old| old.0.iter().find(|other| *other == token)) {
+                *token = Arc::clone(same);
+            }
+        }
+        self
+    }
+
     /// The token with the same secret.
     pub(super) fn same(&self, token: &Token) -> Option<&Arc<Token>> {
         self.0.iter().find(|other| other.sha256 == token.sha256)
@@ -84,6 +100,16 @@ impl Token {
     /// Whether it admits the workspace.
     pub(super) fn admits(&self, workspace: &Id) -> bool {
         self.workspaces.as_ref().is_none_or(|globs| globs.matches(workspace.as_str()))
+    }
+
+    /// Counts a call against its quotas.
+    pub(super) fn call(&self) -> Result<Option<Permit>, Exceeded> {
+        self.quota.call()
+    }
+
+    /// Whether it admits what the other does.
+    pub(super) fn admits_the_same(&self, other: &Self) -> bool {
+        (&self.name, &self.workspaces, &self.skills) == (&other.name, &other.workspaces, &other.skills)
     }
 
     /// The skills that it admits; `None`: all.
@@ -103,14 +129,37 @@ fn token(mut fields: Fields<'_, '_>) -> Option<Token> {
     let name = fields.text("name");
     let secret = secret(&mut fields);
     // Case-sensitive, unlike skill names: a token must not admit more than its globs show.
-    let workspaces = NameGlobs::read(&mut fields, "workspaces", Case::Exact);
-    let skills = NameGlobs::read(&mut fields, "skills", Case::Ignored)
+    let workspaces = globs(&mut fields, "workspaces", Case::Exact);
+    let skills = globs(&mut fields, "skills", Case::Ignored)
         .map(|allow| SkillFilter { allow: Some(allow), block: NameGlobs::default() });
+    let quota = Quota::new(at_least_one(&mut fields, "calls_per_second"), at_least_one(&mut fields, "in_flight"));
     fields.finish();
     if name.is_none() {
         faults.add(Code::InvalidValue, at, "a token needs a `name`, for the log");
     }
-    Some(Token { name: name?.to_owned(), sha256: secret?, workspaces, skills })
+    Some(Token { name: name?.to_owned(), sha256: secret?, workspaces, skills, quota })
+}
+
+/// What a token admits. A key without a value would admit all, though it looks like none.
+fn globs(fields: &mut Fields<'_, '_>, key: &'static str, case: Case) -> Option<NameGlobs> {
+    if fields.has(key) && fields.node(key).is_none() {
+        let message = format!(
+            "`{}` has no value: write a list of globs, `[\"*\"]` for all, or leave the key out",
+            fields.name(key)
+        );
+        fields.faults().add(Code::InvalidValue, fields.mark(key), message);
+    }
+    NameGlobs::read(fields, key, case)
+}
+
+fn at_least_one(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<NonZeroUsize> {
+    let count = fields.count(key)?;
+    let checked = NonZeroUsize::new(count);
+    if checked.is_none() {
+        let message = format!("`{}` must be at least 1", fields.name(key));
+        fields.faults().add(Code::InvalidValue, fields.mark(key), message);
+    }
+    checked
 }
 
 /// The hash: given as `sha256`, or computed from `token`.
@@ -191,9 +240,64 @@ mod tests {
         }
     }
 
+    /// The faults of a file of these tokens.
+    fn faults(tokens: &[&str]) -> Vec<String> {
+        let file = tokens.iter().fold("tokens:\n".to_owned(), |file, token| format!("{file}  - {{{token}}}\n"));
+        let findings = Tokens::parse(&file, "t").err().unwrap_or_default();
+        findings.iter().map(|finding| finding.message.clone()).collect()
+    }
+
     #[test]
-    fn a_token_cannot_have_two_names() {
-        let twice = "tokens:\n  - {name: a, token: aaaaaaaaaaaaaaaa}\n  - {name: b, token: aaaaaaaaaaaaaaaa}\n";
-        assert_eq!(Tokens::parse(twice, "t").unwrap_err().len(), 1);
+    fn names_and_secrets_are_unique() {
+        let a = "name: a, token: aaaaaaaaaaaaaaaa";
+        assert_eq!(faults(&[a, "name: b, token: bbbbbbbbbbbbbbbb"]), [""; 0]);
+        for twice in ["name: b, token: aaaaaaaaaaaaaaaa", "name: a, token: bbbbbbbbbbbbbbbb", a] {
+            assert_eq!(faults(&[a, twice]).len(), 1, "{twice}");
+        }
+    }
+
+    #[test]
+    fn an_absent_list_admits_all_an_empty_one_nothing_and_none_is_a_fault() {
+        let token = |rest: &str| {
+            let file = format!("tokens: [{{name: a, token: aaaaaaaaaaaaaaaa{rest}}}]");
+            let tokens = Tokens::parse(&file, "t").map_err(|findings| findings[0].message.clone())?;
+            let (token, id) = (tokens.find(b"aaaaaaaaaaaaaaaa").unwrap(), Id::parse("harbor").unwrap());
+            let skill = token.skills().is_none_or(|skills| skills.admits("git", "git"));
+            Ok::<_, String>((token.admits(&id), skill))
+        };
+        for (rest, admits) in [
+            ("", (true, true)),
+            (", workspaces: []", (false, true)),
+            (", skills: []", (true, false)),
+            (", workspaces: ['*'], skills: ['*']", (true, true)),
+            (", workspaces: [harbor], skills: [git]", (true, true)),
+            (", workspaces: [Harbor], skills: [GIT]", (false, true)),
+            (", workspaces: [yard], skills: [db]", (false, false)),
+        ] {
+            assert_eq!(token(rest), Ok(admits), "{rest}");
+        }
+        for (rest, fault) in [
+            (", workspaces:", "`tokens[0].workspaces` has no value"),
+            (", workspaces: null", "`tokens[0].workspaces` has no value"),
+            (", skills: ~", "`tokens[0].skills` has no value"),
+            (", calls_per_second: 0", "`tokens[0].calls_per_second` must be at least 1"),
+            (", in_flight: 0", "`tokens[0].in_flight` must be at least 1"),
+        ] {
+            let found = token(rest).unwrap_err();
+            assert!(found.starts_with(fault), "{rest}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_token_that_stays_keeps_what_it_has_used() {
+        let file = |in_flight| {
+            let text = format!("tokens: [{{name: a, token: aaaaaaaaaaaaaaaa, in_flight: {in_flight}}}]");
+            Tokens::parse(&text, "t").unwrap()
+        };
+        let old = file(1);
+        let _open = old.0[0].call().unwrap();
+        assert!(file(1).following(Some(&old)).0[0].call().is_err());
+        assert!(file(2).following(Some(&old)).0[0].call().is_ok());
+        assert!(file(1).following(None).0[0].call().is_ok());
     }
 }

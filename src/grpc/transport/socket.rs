@@ -13,13 +13,17 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::Sleep,
+    time::{Instant, Sleep},
 };
+
+use crate::grpc::deadline::now;
 
 /// How long a closed connection lingers while its peer neither sends anything nor closes it. If it were closed at once, the
 /// system would answer the peer's next bytes, such as a window update, with a reset, and discard what is still on its way
 /// to a slow reader.
 const LINGER: Duration = Duration::from_secs(2);
+/// How long it lingers at most, for a peer that goes on sending.
+const MAX_LINGER: Duration = Duration::from_secs(10);
 
 /// A socket. A write fails with `TimedOut` when the peer read nothing for the whole timeout.
 pub(super) struct Socket<T> {
@@ -28,7 +32,12 @@ pub(super) struct Socket<T> {
     /// Runs while a write is blocked.
     stuck: Option<Pin<Box<Sleep>>>,
     /// Runs after shutdown.
-    linger: Option<Pin<Box<Sleep>>>,
+    linger: Option<Linger>,
+}
+
+struct Linger {
+    end: Pin<Box<Sleep>>,
+    latest: Instant,
 }
 
 impl<T> Socket<T> {
@@ -79,7 +88,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<T> {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.linger.is_none() {
             ready!(Pin::new(&mut self.io).poll_shutdown(cx))?;
-            self.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
+            let now = now();
+            let end = Box::pin(tokio::time::sleep_until(now + LINGER));
+            self.linger = Some(Linger { end, latest: now + MAX_LINGER });
         }
         let this = &mut *self;
         let mut ignored = [0; 1 << 10];
@@ -87,13 +98,19 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<T> {
             let mut buf = ReadBuf::new(&mut ignored);
             match Pin::new(&mut this.io).poll_read(cx, &mut buf) {
                 Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
-                    this.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
+                    let Some(linger) = &mut this.linger else { continue };
+                    let now = now();
+                    // The timer alone does not see it: reading without a pause uses up what a task may do in one poll.
+                    if now >= linger.latest {
+                        return Poll::Ready(Ok(()));
+                    }
+                    linger.end.as_mut().reset(linger.latest.min(now + LINGER));
                 }
                 Poll::Ready(_) => return Poll::Ready(Ok(())),
                 Poll::Pending => break,
             }
         }
-        this.linger.as_mut().map_or(Poll::Ready(()), |linger| linger.as_mut().poll(cx)).map(Ok)
+        this.linger.as_mut().map_or(Poll::Ready(()), |linger| linger.end.as_mut().poll(cx)).map(Ok)
     }
 }
 
@@ -123,5 +140,33 @@ mod tests {
         let began = Instant::now();
         let error = socket.write_all(b"efgh").await.unwrap_err();
         assert_eq!((error.kind(), began.elapsed()), (io::ErrorKind::TimedOut, WRITE_TIMEOUT));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_goes_on_sending_does_not_keep_a_closed_connection() {
+        let (near, mut far) = tokio::io::duplex(64);
+        let mut socket = Socket::new(near, WRITE_TIMEOUT);
+        let began = Instant::now();
+        let sending = async {
+            loop {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                if far.write_all(b"more").await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+        };
+        tokio::select! {
+            closed = socket.shutdown() => closed.unwrap(),
+            () = sending => {}
+        }
+        assert_eq!(began.elapsed(), MAX_LINGER);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_peer_is_waited_for_a_moment() {
+        let (near, _far) = tokio::io::duplex(64);
+        let began = Instant::now();
+        Socket::new(near, WRITE_TIMEOUT).shutdown().await.unwrap();
+        assert_eq!(began.elapsed(), LINGER);
     }
 }

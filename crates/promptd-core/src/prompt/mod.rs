@@ -5,6 +5,7 @@
 //!
 //! - `output`: the result: messages, section reports, digests;
 //! - `validate`: whether the turn may be assembled;
+//! - `document`: files of the workspace, cut and measured;
 //! - `scope`: the values of one turn, as templates see them;
 //! - `budget`: the limits that sections share;
 //! - `conversation`: which of the caller's messages are carried, and how;
@@ -14,6 +15,7 @@
 mod assembly;
 mod budget;
 mod conversation;
+mod document;
 mod output;
 mod scope;
 mod section;

@@ -36,7 +36,7 @@ impl TurnFields {
     pub const FORMAT: Self = Self(1 << 9);
     /// `turn.ephemeral_system_prompt`.
     pub const EPHEMERAL: Self = Self(1 << 10);
-    /// `turn.skip_context_files` and `turn.context_files`.
+    /// `turn.skip_context_files` and `turn.context_files`; the first one can change inputs too.
     pub const CONTEXT_FILES: Self = Self(1 << 11);
     /// `turn.skill_filter` and the token's skill globs.
     pub const SKILLS: Self = Self(1 << 12);
@@ -88,7 +88,8 @@ impl TurnFields {
             .and_if(*skip_context_files || !context_files.is_empty(), Self::CONTEXT_FILES)
             .and_if(skill_filter.is_some() || skill_access.is_some(), Self::SKILLS)
             .and_if(!messages.is_empty() || !segments.is_empty(), Self::CONVERSATION)
-            .and_if(!inputs.is_empty(), Self::INPUTS)
+            // Inputs without a value may have the text of a context file.
+            .and_if(!inputs.is_empty() || *skip_context_files, Self::INPUTS)
             .and_if(*stage != Stage::First, Self::STAGE)
     }
 

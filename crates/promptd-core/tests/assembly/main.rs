@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, reason = "a test fails by panicking")]
 
 mod digests;
+mod file_settings;
 mod provider_rules;
 mod support;
+mod token_counts;
 mod turn_fields;

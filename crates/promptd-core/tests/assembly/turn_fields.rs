@@ -12,7 +12,8 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{prompt, turn, workspace};
 
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
+    ("USERS.md", "Dana."),
     ("AGENTS.md", "Rules."),
     ("SOUL.md", "Tone."),
     ("skills/tide/SKILL.md", "---\nname: tide\ndescription: Tides.\n---\nBody of tide."),
@@ -154,8 +155,8 @@ const PLACES: [(&str, &str); 13] = [
     ("each header", "each: items\n        header: '[{{ EXPRESSION }}]'\n        entry: x"),
     ("each entry", "each: items\n        entry: '[{{ EXPRESSION }}]'"),
     ("each footer", "each: items\n        entry: x\n        footer: '[{{ EXPRESSION }}]'"),
-    ("file", "file: AGENTS.md\n        template: '{{ file.text }} [{{ EXPRESSION }}]'"),
-    ("file when", "file: AGENTS.md\n        when: CONDITION\n        template: seen"),
+    ("file", "file: USERS.md\n        template: '{{ file.text }} [{{ EXPRESSION }}]'"),
+    ("file when", "file: USERS.md\n        when: CONDITION\n        template: seen"),
     ("fallback", "file: GONE.md\n        template: x\n        fallback: '[{{ EXPRESSION }}]'"),
     (
         "heading",

@@ -45,7 +45,8 @@ impl Compiler<'_> {
         let deps = body_deps(&body, &self.names)
             | when.as_ref().map_or(TurnFields::NONE, |when| when.deps)
             | fallback.as_ref().map_or(TurnFields::NONE, |fallback| fallback.deps)
-            | TurnFields::NONE.and_if(!stages.is_empty(), TurnFields::STAGE);
+            | TurnFields::NONE.and_if(!stages.is_empty(), TurnFields::STAGE)
+            | TurnFields::NONE.and_if(file.is_some(), TurnFields::CONTEXT_FILES);
         SectionSpec {
             id: raw.id.value.clone(),
             gate: raw.when.as_ref().map(|written| written.value.trim().to_owned()).unwrap_or_default(),

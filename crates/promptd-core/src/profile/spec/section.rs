@@ -36,6 +36,15 @@ pub struct SectionSpec {
     pub deps: TurnFields,
 }
 
+impl SectionSpec {
+    /// Whether a condition or template of it uses a name.
+    #[must_use]
+    pub fn uses(&self, name: &str) -> bool {
+        let is_used = |template: &Template| template.names().iter().any(|used| used == name);
+        self.when.iter().chain(&self.fallback).any(is_used) || self.body.uses(name)
+    }
+}
+
 /// What a section says.
 #[derive(Debug)]
 pub enum Body {
@@ -65,6 +74,23 @@ pub enum Body {
     ActiveSkill(Template),
     /// The summaries of what the conversation left out, each a section whose id is below this one's.
     SummaryTree(SummaryTree),
+}
+
+impl Body {
+    fn uses(&self, name: &str) -> bool {
+        let is_used = |template: &Template| template.names().iter().any(|used| used == name);
+        match self {
+            Self::Text(template) | Self::Skills(template) | Self::ActiveSkill(template) => is_used(template),
+            Self::Each(Each { list, header, entry, footer, .. }) => {
+                [list, entry].into_iter().chain(header).chain(footer).any(is_used)
+            }
+            Self::ContextFiles { heading, entry, .. } => [heading, entry].into_iter().any(is_used),
+            Self::Facts { facts, .. } => facts.iter().any(|fact| fact.name == name),
+            Self::SummaryTree(SummaryTree { header, entry, footer, .. }) => {
+                [entry].into_iter().chain(header).chain(footer).any(is_used)
+            }
+        }
+    }
 }
 
 /// A template for each of a list.

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use minijinja::Value;
-
 use super::{
     message::JoinedMessage,
     prepared::{Prepared, PreparedMessage, PreparedPart, PreparedProfile},
@@ -15,7 +13,7 @@ use crate::{
         budget::Budgets,
         conversation::{self, ConversationWindow},
         output::{CachePlan, Message, Outcome, Position, Prompt, SectionReport, Size, digest, sort_findings},
-        scope::{TurnScope, resolve_inputs},
+        scope::{Inputs, TurnScope},
         section::{self, RenderedSection},
         validate::{self, TurnError},
     },
@@ -71,17 +69,18 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
     Ok(assembly.finish())
 }
 
-/// The values of the profile's inputs: the prepared ones where the turn gives none.
+/// The profile's inputs: the prepared ones where the turn changes none.
 fn inputs<'a>(
     prepared: &'a PreparedProfile,
     profile: &Profile,
     snapshot: &Snapshot,
     turn: &Turn,
-) -> Result<Cow<'a, [Value]>, TurnError> {
-    if turn.inputs.is_empty() && prepared.inputs.len() == profile.inputs.len() {
+) -> Result<Cow<'a, Inputs>, TurnError> {
+    let is_changed = !turn.inputs.is_empty() || turn.skip_context_files;
+    if !is_changed && prepared.inputs.values.len() == profile.inputs.len() {
         return Ok(Cow::Borrowed(&prepared.inputs));
     }
-    resolve_inputs(profile, snapshot, &turn.inputs).map(Cow::Owned)
+    Inputs::resolve(profile, snapshot, turn).map(Cow::Owned)
 }
 
 /// The prompt so far.

@@ -2,8 +2,6 @@
 
 use std::{borrow::Cow, ops::Deref, sync::OnceLock};
 
-use minijinja::Value;
-
 use super::{
     block_counts::{BlockCount, SharedCounts},
     message::JoinedMessage,
@@ -14,7 +12,7 @@ use crate::{
     prompt::{
         budget::Budgets,
         output::{Memo, SectionReport},
-        scope::{TurnScope, resolve_inputs},
+        scope::{Inputs, TurnScope},
         section::{self, RenderedSection},
     },
     time::Moment,
@@ -37,8 +35,8 @@ pub struct Prepared {
 /// A profile over a snapshot, for a turn that sets nothing.
 #[derive(Debug)]
 pub(super) struct PreparedProfile {
-    /// The inputs' values; empty where a required one is missing.
-    pub inputs: Vec<Value>,
+    /// Empty where a required one is missing.
+    pub inputs: Inputs,
     /// By part.
     pub parts: Vec<PreparedPart>,
     tokens: SharedCounts,
@@ -102,7 +100,7 @@ impl Deref for Prepared {
 
 fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
     let turn = Turn::at(Moment::EPOCH);
-    let inputs = resolve_inputs(profile, snapshot, &turn.inputs).unwrap_or_default();
+    let inputs = Inputs::resolve(profile, snapshot, &turn).unwrap_or_default();
     let scope = TurnScope::new(snapshot, profile, &turn, Cow::Borrowed(&inputs), &mut Vec::new());
     let mut budgets = Budgets::new(&scope);
     let mut blocks = 0;

@@ -37,3 +37,40 @@ fn same(one: &ConversationMessage, other: &ConversationMessage) -> bool {
         && one.tool_call_id == other.tool_call_id
         && one.tool_calls == other.tool_calls
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::turn::{Role, ToolCall};
+
+    #[test]
+    fn a_duplicate_that_says_something_else_is_a_loss() {
+        let call = |arguments: &str| ToolCall { id: "c".into(), name: "t".into(), arguments_json: arguments.into() };
+        let first = ConversationMessage {
+            id: "m1".into(),
+            tool_calls: vec![call("{}")],
+            ..ConversationMessage::new(Role::Assistant, "I look.")
+        };
+        let of = |change: fn(&mut ConversationMessage)| {
+            let mut other = first.clone();
+            change(&mut other);
+            other
+        };
+        for (why, second, kept, losses) in [
+            ("the same", of(|_| {}), 1, 0),
+            ("another content", of(|m| m.content = "I looked.".into()), 1, 1),
+            ("another role", of(|m| m.role = Role::User), 1, 1),
+            ("other calls", of(|m| m.tool_calls[0].arguments_json = "{\"a\":1}".into()), 1, 1),
+            ("no calls", of(|m| m.tool_calls.clear()), 1, 1),
+            ("another call answered", of(|m| m.tool_call_id = "c0".into()), 1, 1),
+            ("another name", of(|m| m.name = "Ann".into()), 1, 0),
+            ("another id", of(|m| m.id = "m2".into()), 2, 0),
+            ("no id", of(|m| m.id.clear()), 2, 0),
+        ] {
+            let (mut lost, mut findings) = (Vec::new(), Vec::new());
+            let all = [first.clone(), second];
+            assert_eq!(distinct(&all, &mut lost, &mut findings).len(), kept, "{why}");
+            assert_eq!((lost.len(), findings.len()), (losses, losses), "{why}");
+        }
+    }
+}

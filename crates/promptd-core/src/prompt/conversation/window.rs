@@ -116,3 +116,36 @@ pub(super) fn summary(all: usize, kept: usize, left_out: &LeftOut) -> SectionRep
     }
     report(Outcome::Included, reason + ".")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_counts_what_is_left_out() {
+        let none = LeftOut::default;
+        for (all, kept, left_out, reason) in [
+            (0, 0, none(), ""),
+            (1, 1, none(), ""),
+            (2, 2, none(), ""),
+            (2, 1, none(), "1 of 2 messages are carried."),
+            (1, 0, none(), "0 of 1 messages are carried."),
+            (2, 1, LeftOut { duplicates: 1, ..none() }, "1 of 2 messages are carried, 1 duplicates left out."),
+            (
+                3,
+                2,
+                LeftOut { unpaired: 1, ..none() },
+                "2 of 3 messages are carried, 1 tool messages without their counterpart left out.",
+            ),
+            (
+                3,
+                2,
+                LeftOut { trimmed: 1, budget: 1_000, ..none() },
+                "2 of 3 messages are carried, the 1 oldest trimmed to 1,000 estimated tokens.",
+            ),
+        ] {
+            let report = summary(all, kept, &left_out);
+            assert_eq!((report.outcome, &*report.reason), (Outcome::Included, reason), "{kept} of {all}");
+        }
+    }
+}

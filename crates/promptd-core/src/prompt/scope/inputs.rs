@@ -1,37 +1,105 @@
 //! The values of a profile's inputs: the turn's, else the workspace's, else a file's text, else the default.
 
 use minijinja::Value;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
-use super::{super::validate::TurnError, TurnScope};
+use super::{super::validate::TurnError, Files, TurnScope};
 use crate::{
-    profile::{Amount, Input, Mismatch, Profile, Share, check_names, checked, to_rendered},
-    workspace::Snapshot,
+    finding::Finding,
+    profile::{Amount, Input, Mismatch, Profile, SectionSpec, Share, check_names, checked, to_rendered},
+    prompt::{document, output::Size},
+    text::cut::Cut,
+    turn::Turn,
+    workspace::{Document, Snapshot},
 };
 
-/// The value of every declared input, in declared order.
-pub(crate) fn resolve(
-    profile: &Profile,
-    snapshot: &Snapshot,
-    turn: &Map<String, Json>,
-) -> Result<Vec<Value>, TurnError> {
-    check_names(profile, turn).map_err(|e| invalid(&e))?;
-    let value = |input: &Input| {
-        let field = &input.field;
-        let given =
-            turn.get(&field.name).or_else(|| snapshot.manifest.inputs.get(&field.name)).filter(|v| !v.is_null());
-        let file = input.default_from.as_deref().and_then(|path| snapshot.documents.get(path));
-        match (given, file) {
-            (Some(value), _) => Ok(to_rendered(&checked(input, value).map_err(|e| invalid(&e))?)),
-            (None, Some(document)) => Ok(Value::from(&*document.text)),
-            (None, None) if field.required => {
-                let path = format!(".{}", field.name);
-                Err(invalid(&Mismatch { path, message: format!("is required by the profile `{}`", profile.name) }))
-            }
-            (None, None) => Ok(to_rendered(&field.absent())),
+/// The values of a profile's inputs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Inputs {
+    /// In declared order; empty where a required one is missing.
+    pub values: Vec<Value>,
+    /// The inputs that are the text of a file, of which a limit kept a part out.
+    losses: Vec<InputLoss>,
+}
+
+/// An input that is the text of a file, of which a limit kept a part out.
+#[derive(Debug, Clone)]
+pub(crate) struct InputLoss {
+    input: String,
+    /// Why, for a person.
+    pub reason: String,
+    /// The size of the file's text.
+    pub original: Size,
+    /// The size of what is left of it.
+    pub included: Size,
+    pub finding: Finding,
+}
+
+impl Inputs {
+    /// Resolves every declared input.
+    ///
+    /// # Errors
+    ///
+    /// The turn gives an input that is not declared or of another type, or not one that is required.
+    pub(crate) fn resolve(profile: &Profile, snapshot: &Snapshot, turn: &Turn) -> Result<Self, TurnError> {
+        check_names(profile, &turn.inputs).map_err(|e| invalid(&e))?;
+        let files = Files::new(snapshot, profile, turn);
+        let mut inputs = Self { values: Vec::with_capacity(profile.inputs.len()), losses: Vec::new() };
+        for input in &profile.inputs {
+            let name = &input.field.name;
+            let given = turn.inputs.get(name).or_else(|| snapshot.manifest.inputs.get(name));
+            let file = input.default_from.as_deref().filter(|path| !files.skips(path));
+            let file = file.and_then(|path| snapshot.documents.get(path));
+            let value = match (given.filter(|value| !value.is_null()), file) {
+                (Some(value), _) => given_value(input, value)?,
+                (None, Some(document)) => inputs.text_of(input, document, files.limit(&document.path)),
+                (None, None) => absent_value(input, profile)?,
+            };
+            inputs.values.push(value);
         }
-    };
-    profile.inputs.iter().map(value).collect()
+        Ok(inputs)
+    }
+
+    /// The text of a file, at most `limit` characters of it.
+    fn text_of(&mut self, input: &Input, document: &Document, limit: usize) -> Value {
+        if document.chars <= limit {
+            return Value::from(&*document.text);
+        }
+        let name = input.field.name.clone();
+        let original = document::original(document);
+        let (text, loss) = match document::cut(document, limit) {
+            Cut::Whole(text) => return Value::from(text),
+            Cut::Head { text, shown } => {
+                let (reason, included) = (document::cut_reason(document, shown), document::head_size(document, shown));
+                let finding = document::truncated(document, shown);
+                (text, InputLoss { input: name, reason, original, included, finding })
+            }
+            Cut::Dropped => {
+                let (reason, finding) = (document::no_room(limit), document::dropped(document));
+                let included = Size::default();
+                (String::new(), InputLoss { input: name, reason, original, included, finding })
+            }
+        };
+        self.losses.push(loss);
+        Value::from(text)
+    }
+
+    /// The loss of an input that a section shows.
+    pub(crate) fn loss_in(&self, section: &SectionSpec) -> Option<&InputLoss> {
+        self.losses.iter().find(|loss| section.uses(&loss.input))
+    }
+}
+
+fn given_value(input: &Input, value: &Json) -> Result<Value, TurnError> {
+    Ok(to_rendered(&checked(input, value).map_err(|e| invalid(&e))?))
+}
+
+fn absent_value(input: &Input, profile: &Profile) -> Result<Value, TurnError> {
+    if !input.field.required {
+        return Ok(to_rendered(&input.field.absent()));
+    }
+    let path = format!(".{}", input.field.name);
+    Err(invalid(&Mismatch { path, message: format!("is required by the profile `{}`", profile.name) }))
 }
 
 fn invalid(mismatch: &Mismatch) -> TurnError {
@@ -43,7 +111,7 @@ impl TurnScope<'_> {
     #[must_use]
     pub(crate) fn input(&self, name: &str) -> Option<&Value> {
         let index = self.profile.inputs.iter().position(|input| input.field.name == name)?;
-        self.inputs.get(index)
+        self.inputs.values.get(index)
     }
 
     /// A number, or its input's value; `None`: the input has none, or a negative one.

@@ -1,14 +1,13 @@
 //! The values of one turn over a snapshot.
 
 mod clock;
+mod files;
 mod inputs;
 mod locals;
 mod names;
 mod one_line;
 
 use std::borrow::Cow;
-
-use minijinja::Value;
 
 use crate::{
     finding::{Finding, Place},
@@ -17,7 +16,8 @@ use crate::{
     workspace::{MANIFEST, Skill, Snapshot},
 };
 
-pub(super) use inputs::resolve as resolve_inputs;
+pub(super) use files::Files;
+pub(super) use inputs::{InputLoss, Inputs};
 pub(super) use locals::{Local, Locals};
 pub(super) use one_line::one_line;
 use one_line::one_line_of;
@@ -27,8 +27,10 @@ pub(super) struct TurnScope<'a> {
     pub snapshot: &'a Snapshot,
     pub turn: &'a Turn,
     pub profile: &'a Profile,
-    /// Values of the profile's inputs, in declared order; empty where a required one is missing.
-    pub inputs: Cow<'a, [Value]>,
+    /// The workspace's files, as this turn may see them.
+    pub files: Files<'a>,
+    /// The profile's inputs.
+    pub inputs: Cow<'a, Inputs>,
     /// What the conversation leaves out of the history's beginning; known once its window is.
     pub trimmed: Option<TrimmedHistory>,
     agent: [Cow<'a, str>; 2],
@@ -51,7 +53,7 @@ impl<'a> TurnScope<'a> {
         snapshot: &'a Snapshot,
         profile: &'a Profile,
         turn: &'a Turn,
-        inputs: Cow<'a, [Value]>,
+        inputs: Cow<'a, Inputs>,
         findings: &mut Vec<Finding>,
     ) -> Self {
         let limit = snapshot.settings.max_value_chars;
@@ -80,7 +82,8 @@ impl<'a> TurnScope<'a> {
                     line("turn.channel.group_id", group_id),
                 ]
             });
-        Self { snapshot, turn, profile, inputs, trimmed: None, agent, user, channel }
+        let files = Files::new(snapshot, profile, turn);
+        Self { snapshot, turn, profile, files, inputs, trimmed: None, agent, user, channel }
     }
 
     /// The turn's persona, else the workspace's; trimmed.
@@ -93,12 +96,6 @@ impl<'a> TurnScope<'a> {
     fn ephemeral(&self) -> &str {
         let own = self.snapshot.manifest.agent.ephemeral_system_prompt.as_deref();
         self.turn.ephemeral_system_prompt.as_deref().or(own).unwrap_or_default().trim()
-    }
-
-    /// Whether neither the turn nor the workspace wants the context files.
-    #[must_use]
-    pub(super) fn skips_context_files(&self) -> bool {
-        self.turn.skip_context_files || self.snapshot.manifest.agent.skip_context_files
     }
 
     /// The snippets that have text.

@@ -59,7 +59,7 @@ impl Scope for TurnScope<'_> {
             "now" => object(&["local", "utc", "zone", "long", "hour"]),
             "workspace" => object(&["id", "root"]),
             "heartbeat" => self.turn.heartbeat.into(),
-            "skip_context_files" => self.skips_context_files().into(),
+            "skip_context_files" => self.files.skips_context_files().into(),
             "knowledge" => self.knowledge().map(snippet_value).collect(),
             "skills" => self.skills().map(skill_value).collect(),
             _ => match self.input(name) {

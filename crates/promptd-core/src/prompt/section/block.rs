@@ -6,6 +6,7 @@ use crate::{
     digest::Digest,
     profile::Stability,
     prompt::output::{Outcome, SectionReport, Size, Source, digest},
+    workspace::Snapshot,
 };
 
 /// A text and what became of it.
@@ -70,6 +71,18 @@ impl<'a> TextBlock<'a> {
     /// A block without text.
     pub(crate) fn omitted(id: impl Into<Cow<'a, str>>, stability: Stability, reason: impl Into<Cow<'a, str>>) -> Self {
         Self::without_text(id, Outcome::Omitted, reason, stability, Size::default(), Size::default())
+    }
+
+    /// The block for a file that gave no document.
+    pub(crate) fn absent(id: impl Into<Cow<'a, str>>, stability: Stability, snapshot: &Snapshot, path: &str) -> Self {
+        match snapshot.unusable.get(path) {
+            Some(finding) => {
+                let source = Source { path: path.into(), sha256: "".into() };
+                let reason = format!("{path}: {}.", finding.message);
+                Self::dropped(id, stability, reason, Size::default()).made_from(source)
+            }
+            None => Self::omitted(id, stability, format!("The workspace has no {path}.")),
+        }
     }
 
     /// A block whose text was kept out as a whole.

@@ -1,19 +1,14 @@
 //! The workspace's context files under fair limits: five-layer's third layer.
 
-use super::{
-    block::TextBlock,
-    document::{absent, cut_reason, dropped, extent, head_size, original, source, truncated},
-    rendered::RenderedSection,
-};
+use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     finding::Finding,
     profile::{SectionSpec, Template},
-    prompt::scope::{Local, Locals, TurnScope},
-    text::{
-        cut::{Cut, cut},
-        inline::inline,
-        shares::fair_shares,
+    prompt::{
+        document::{SKIPPED, cut, cut_reason, dropped, head_size, original, source, truncated},
+        scope::{Local, Locals, TurnScope},
     },
+    text::{cut::Cut, inline::inline, shares::fair_shares},
     workspace::Document,
 };
 
@@ -26,6 +21,9 @@ pub(super) fn render<'a>(
     files: &[(String, String)],
     scope: &TurnScope<'a>,
 ) -> RenderedSection<'a> {
+    if scope.files.skips_context_files() {
+        return TextBlock::omitted(&*spec.id, spec.stability, SKIPPED).into();
+    }
     let snapshot = scope.snapshot;
     let extra = snapshot.manifest.context.files.iter().map(|file| (&*file.path, &*file.purpose));
     let all: Vec<(&str, &str)> = files.iter().map(|(path, purpose)| (&**path, &**purpose)).chain(extra).collect();
@@ -50,7 +48,7 @@ pub(super) fn render<'a>(
             None if snapshot.documents.contains_key(*path) => {
                 TextBlock::omitted(id(spec, path), spec.stability, format!("{path} has only white space."))
             }
-            None => absent(id(spec, path), spec.stability, snapshot, path),
+            None => TextBlock::absent(id(spec, path), spec.stability, snapshot, path),
         };
         rendered.blocks.push(block);
     }
@@ -81,7 +79,7 @@ fn file<'a>(
     findings: &mut Vec<Finding>,
 ) -> Result<TextBlock<'a>, String> {
     let id = id(spec, &document.path);
-    let held = cut(&document.text, share, &document.path, extent(document));
+    let held = cut(document, share);
     let contents = match &held {
         Cut::Whole(text) => text,
         Cut::Head { text, .. } => text.as_str(),

@@ -3,7 +3,6 @@
 mod active_skill;
 mod block;
 mod context_files;
-mod document;
 mod each;
 mod facts;
 mod rendered;
@@ -19,16 +18,24 @@ use super::{budget::Budgets, scope::TurnScope};
 use crate::profile::{Body, SectionSpec};
 
 /// Renders a section of the profile for a turn.
-pub(super) fn render<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, budgets: &mut Budgets) -> RenderedSection<'a> {
+pub(crate) fn render<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, budgets: &mut Budgets) -> RenderedSection<'a> {
     if !spec.stages.is_empty() && !spec.stages.contains(&scope.turn.stage) {
         return TextBlock::omitted(&*spec.id, spec.stability, "It is left out of this stage of the turn.").into();
     }
-    if spec.file.is_some() {
-        return text::from_file(spec, scope);
+    let rendered = if spec.file.is_some() {
+        text::from_file(spec, scope)
+    } else if let Some(left_out) = RenderedSection::unless(spec, scope, scope) {
+        left_out
+    } else {
+        body(spec, scope, budgets)
+    };
+    match scope.inputs.loss_in(spec) {
+        Some(loss) => rendered.with_loss(spec, loss),
+        None => rendered,
     }
-    if let Some(left_out) = RenderedSection::unless(spec, scope, scope) {
-        return left_out;
-    }
+}
+
+fn body<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, budgets: &mut Budgets) -> RenderedSection<'a> {
     match &spec.body {
         Body::Text(template) => text::render(spec, template, scope, scope),
         Body::ActiveSkill(template) => active_skill::render(spec, template, scope),

@@ -6,7 +6,10 @@ use super::block::TextBlock;
 use crate::{
     finding::{Code, Finding, Place},
     profile::{Scope, SectionSpec},
-    prompt::{output::Size, scope::TurnScope},
+    prompt::{
+        output::{Outcome, Size},
+        scope::{InputLoss, TurnScope},
+    },
 };
 
 /// A section rendered: one block, or several for a section of sections.
@@ -54,6 +57,28 @@ impl<'a> RenderedSection<'a> {
             Ok(false) => Some(Self::omitted(spec)),
             Err(error) => Some(Self::failed(spec, scope, &error)),
         }
+    }
+
+    /// The same, where it shows an input of which a part was kept out.
+    pub(crate) fn with_loss(mut self, spec: &'a SectionSpec, loss: &InputLoss) -> Self {
+        let Some(block) = self.blocks.pop() else { return self };
+        let InputLoss { reason, original, included, finding, .. } = loss;
+        let block = match block.report.outcome {
+            Outcome::Included => {
+                let said = block.report.included;
+                let whole = Size {
+                    bytes: said.bytes + original.bytes - included.bytes,
+                    chars: said.chars + original.chars - included.chars,
+                    tokens: None,
+                };
+                block.truncated(reason.clone(), whole, said)
+            }
+            Outcome::Omitted => TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), *original),
+            Outcome::Truncated | Outcome::Dropped => block,
+        };
+        self.blocks.push(block);
+        self.findings.push(finding.clone());
+        self
     }
 
     /// The same, borrowing nothing.

@@ -1,14 +1,13 @@
 //! Sections that are one template, alone or over a file of the workspace.
 
-use super::{
-    block::TextBlock,
-    document::{absent, cut_reason, dropped, extent, find, head_size, original, source, truncated},
-    rendered::RenderedSection,
-};
+use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     profile::{Body, Scope, SectionSpec, Template},
-    prompt::scope::{Local, Locals, TurnScope},
-    text::cut::{Cut, cut},
+    prompt::{
+        document::{SKIPPED, cut, cut_reason, dropped, head_size, no_room, original, source, truncated},
+        scope::{Local, Locals, TurnScope},
+    },
+    text::cut::Cut,
 };
 
 /// Renders a template.
@@ -27,12 +26,16 @@ pub(super) fn render<'a>(
 /// Renders a template over the section's file.
 pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> RenderedSection<'a> {
     let (Some(pattern), Body::Text(template)) = (&spec.file, &spec.body) else { return RenderedSection::omitted(spec) };
-    let document = match find(scope.snapshot, pattern) {
+    let document = match scope.files.find(pattern) {
         Ok(document) => document,
         Err(path) => return missing(spec, scope, &path),
     };
-    let limit = if spec.cut { scope.snapshot.manifest.context.max_chars_per_file } else { usize::MAX };
-    let held = cut(&document.text, limit, &document.path, extent(document));
+    if scope.files.skips(&document.path) {
+        return TextBlock::omitted(&*spec.id, spec.stability, SKIPPED).into();
+    }
+    let context = &scope.snapshot.manifest.context;
+    let limit = if spec.cut { context.max_chars_per_file } else { scope.files.limit(&document.path) };
+    let held = cut(document, limit);
     let text = match &held {
         Cut::Whole(text) => text,
         Cut::Head { text, .. } => text.as_str(),
@@ -47,8 +50,7 @@ pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> Ren
     }
     let source = source(document);
     if held == Cut::Dropped {
-        let reason = format!("Not even the marker of a cut fits into {limit} characters.");
-        let block = TextBlock::dropped(&*spec.id, spec.stability, reason, original(document)).made_from(source);
+        let block = TextBlock::dropped(&*spec.id, spec.stability, no_room(limit), original(document)).made_from(source);
         return RenderedSection { blocks: vec![block], findings: vec![dropped(document)] };
     }
     let mut rendered = render(spec, template, scope, &names);
@@ -69,7 +71,7 @@ pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> Ren
 /// A section whose file is not there: its fallback, else omitted; dropped where the file could not be read.
 fn missing<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, path: &str) -> RenderedSection<'a> {
     let Some(fallback) = spec.fallback.as_ref().filter(|_| !scope.snapshot.unusable.contains_key(path)) else {
-        return absent(&*spec.id, spec.stability, scope.snapshot, path).into();
+        return TextBlock::absent(&*spec.id, spec.stability, scope.snapshot, path).into();
     };
     let own = [("file", Local::Texts(&[("path", ""), ("text", ""), ("tasks", "")]))];
     if let Some(left_out) = RenderedSection::unless(spec, scope, &Locals { own: &own, outer: scope }) {

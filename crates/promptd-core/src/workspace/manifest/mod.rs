@@ -59,8 +59,12 @@ pub struct AgentSettings {
 pub struct ContextSettings {
     /// `max_chars_per_file`; default 4,000.
     pub max_chars_per_file: usize,
+    /// Whether the workspace sets it: then it holds under every profile, and the default only where a section asks for it.
+    pub sets_max_chars_per_file: bool,
     /// `max_chars_total`; default 12,000.
     pub max_chars_total: usize,
+    /// Whether the workspace sets it: as above.
+    pub sets_max_chars_total: bool,
     /// `files`, beyond the three that are always looked for.
     pub files: Vec<ExtraFile>,
 }
@@ -121,7 +125,13 @@ impl Manifest {
                 ephemeral_system_prompt: None,
             },
             profile: crate::profile::default_id(),
-            context: ContextSettings { max_chars_per_file: 4_000, max_chars_total: 12_000, files: Vec::new() },
+            context: ContextSettings {
+                max_chars_per_file: 4_000,
+                sets_max_chars_per_file: false,
+                max_chars_total: 12_000,
+                sets_max_chars_total: false,
+                files: Vec::new(),
+            },
             skills_enabled: true,
             skills: SkillFilter::default(),
             heartbeat_protocol: None,

@@ -107,9 +107,13 @@ fn profile(root: &mut Fields<'_, '_>, profiles: &ProfileSet) -> Option<Id> {
 }
 
 fn context(mut fields: Fields<'_, '_>, defaults: &ContextSettings) -> ContextSettings {
+    let per_file = fields.count("max_chars_per_file");
+    let total = fields.count("max_chars_total");
     let context = ContextSettings {
-        max_chars_per_file: fields.count("max_chars_per_file").unwrap_or(defaults.max_chars_per_file),
-        max_chars_total: fields.count("max_chars_total").unwrap_or(defaults.max_chars_total),
+        max_chars_per_file: per_file.unwrap_or(defaults.max_chars_per_file),
+        sets_max_chars_per_file: per_file.is_some(),
+        max_chars_total: total.unwrap_or(defaults.max_chars_total),
+        sets_max_chars_total: total.is_some(),
         files: values::extra_files(&mut fields),
     };
     fields.finish();

@@ -1,0 +1,105 @@
+//! The workspace's files under its own settings, whichever profile reads them.
+//!
+//! `limit: context_file` of a section, and the kind `context_files`, have limits of their own: those of the workspace, else
+//! the defaults. Everywhere else the limits hold only if the workspace sets them.
+
+use crate::{
+    profile::{Body, FilePattern, Profile},
+    text::shares::fair_shares,
+    turn::Turn,
+    workspace::{CONTEXT_FILES, Document, Snapshot},
+};
+
+/// What a turn may see of the workspace's files, by a profile.
+#[derive(Clone, Copy)]
+pub(crate) struct Files<'a> {
+    snapshot: &'a Snapshot,
+    profile: &'a Profile,
+    /// Whether the turn or the workspace leaves the context files out.
+    skips: bool,
+}
+
+impl<'a> Files<'a> {
+    pub(crate) fn new(snapshot: &'a Snapshot, profile: &'a Profile, turn: &Turn) -> Self {
+        let skips = turn.skip_context_files || snapshot.manifest.agent.skip_context_files;
+        Self { snapshot, profile, skips }
+    }
+
+    /// Whether the context files are left out.
+    pub(crate) fn skips_context_files(&self) -> bool {
+        self.skips
+    }
+
+    /// Whether a file is left out: one of those that are always looked for, or that the workspace names.
+    pub(crate) fn skips(&self, path: &str) -> bool {
+        let is_own = || self.snapshot.manifest.context.files.iter().any(|file| *file.path == *path);
+        self.skips && (CONTEXT_FILES.contains(&path) || is_own())
+    }
+
+    /// The document of a pattern, or the path that gave none. A newest file that could not be read is not replaced by an
+    /// older one.
+    pub(crate) fn find(&self, pattern: &FilePattern) -> Result<&'a Document, String> {
+        let snapshot = self.snapshot;
+        if let FilePattern::Path(path) = pattern {
+            return snapshot.documents.get(path.as_str()).ok_or_else(|| path.clone());
+        }
+        let document = snapshot.documents.values().rev().find(|document| pattern.matches(&document.path));
+        let unusable = snapshot.unusable.keys().rev().find(|path| pattern.matches(path));
+        match (document, unusable) {
+            (Some(document), Some(path)) if **path > *document.path => Err(path.to_string()),
+            (Some(document), _) => Ok(document),
+            (None, path) => Err(path.map_or_else(|| pattern.to_string(), ToString::to_string)),
+        }
+    }
+
+    /// The most characters of a file in a section without `limit: context_file`, or in an input.
+    pub(crate) fn limit(&self, path: &str) -> usize {
+        let context = &self.snapshot.manifest.context;
+        let per_file = if context.sets_max_chars_per_file { context.max_chars_per_file } else { usize::MAX };
+        if !context.sets_max_chars_total {
+            return per_file;
+        }
+        let documents = self.unlimited();
+        let needs: Vec<usize> = documents.iter().map(|document| need(document)).collect();
+        let total = context.max_chars_total.saturating_sub(self.used_by_context_files());
+        let share = documents.iter().position(|document| *document.path == *path);
+        share.map_or(per_file, |index| fair_shares(&needs, per_file, total)[index])
+    }
+
+    /// The documents that the profile shows without a limit of their own, each once.
+    fn unlimited(&self) -> Vec<&'a Document> {
+        let mut documents: Vec<&Document> = Vec::new();
+        let sections = self.profile.sections().filter(|(_, section)| !section.cut);
+        let sections = sections.filter_map(|(_, section)| self.find(section.file.as_ref()?).ok());
+        let inputs = self.profile.inputs.iter().filter_map(|input| {
+            let path = input.default_from.as_deref()?;
+            self.snapshot.documents.get(path)
+        });
+        for document in sections.chain(inputs) {
+            if !self.skips(&document.path) && documents.iter().all(|other| other.path != document.path) {
+                documents.push(document);
+            }
+        }
+        documents
+    }
+
+    /// How many characters the kind `context_files` takes of the total, where the profile has it.
+    fn used_by_context_files(&self) -> usize {
+        let context = &self.snapshot.manifest.context;
+        let listed = self.profile.sections().filter_map(|(_, section)| match &section.body {
+            Body::ContextFiles { files, .. } if !self.skips => Some(files),
+            _ => None,
+        });
+        let listed = listed.flat_map(|files| {
+            let own = context.files.iter().map(|file| &*file.path);
+            files.iter().map(|(path, _)| path.as_str()).chain(own)
+        });
+        let needs = listed.filter_map(|path| self.snapshot.documents.get(path)).map(need);
+        needs.fold(0_usize, |sum, need| sum.saturating_add(need.min(context.max_chars_per_file)))
+    }
+}
+
+/// How many characters a document needs.
+fn need(document: &Document) -> usize {
+    if document.partial { usize::MAX } else { document.chars }
+}

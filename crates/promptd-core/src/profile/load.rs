@@ -102,12 +102,7 @@ impl Source {
     fn read(file: &str, bytes: &[u8]) -> Self {
         let file: Arc<str> = file.into();
         let text: Arc<str> = String::from_utf8_lossy(bytes).into();
-        let decoded = if std::str::from_utf8(bytes).is_err() {
-            let at = Mark { line: 1, column: 1 };
-            Err(vec![yaml::Fault { code: Code::YamlSyntax, at, message: "the file is not UTF-8".into() }])
-        } else {
-            yaml::parse(&text)
-        };
+        let decoded = yaml::utf8(bytes).map_err(|fault| vec![fault]).and_then(yaml::parse);
         let (raw, faults) = match decoded {
             Ok(node) => {
                 let faults = Faults::default();
@@ -246,5 +241,12 @@ mod tests {
         for label in labels {
             assert!(RUNTIME_LABELS.contains(&label), "`{label}` is not among the labels that variables may not take");
         }
+    }
+
+    #[test]
+    fn what_is_not_utf8_has_its_place() {
+        let (_, findings) = profile::load(&[("a.yaml".to_owned(), b"name: a\ndescription: \xff".to_vec())], None);
+        let place = findings[0].place.to_string();
+        assert!(place == "profiles/a.yaml:2:14" && findings[0].message.contains("at byte 22"), "{findings:?}");
     }
 }

@@ -10,7 +10,7 @@ mod fields;
 mod parse;
 
 pub use fields::{Fields, nearest};
-pub use parse::{MAX_DEPTH, MAX_NODES, MAX_YAML_BYTES, parse};
+pub use parse::{MAX_DEPTH, MAX_NODES, MAX_YAML_BYTES, parse, utf8};
 
 use std::{cell::RefCell, fmt};
 

@@ -39,6 +39,17 @@ pub fn parse(text: &str) -> Result<Node, Vec<Fault>> {
     }
 }
 
+/// The text of a YAML file; the fault has the place of the first byte that is not UTF-8.
+pub fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+        let line = good.matches('\n').count() + 1;
+        let column = good.rsplit('\n').next().unwrap_or_default().chars().count();
+        let message = format!("not valid UTF-8 at byte {}: save the file as UTF-8", error.valid_up_to() + 1);
+        syntax(position(line, column), &message)
+    })
+}
+
 const START: Mark = Mark { line: 1, column: 1 };
 
 #[derive(Default)]

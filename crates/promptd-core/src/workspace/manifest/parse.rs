@@ -6,7 +6,6 @@ use crate::{
     id::Id,
     profile::ProfileSet,
     settings::RiskPolicy,
-    text::clamped,
     workspace::{
         manifest::{AgentSettings, ContextSettings, Lock, MANIFEST, Manifest, inputs, values},
         tree::FileBytes,
@@ -42,13 +41,7 @@ fn text_of(file: &FileBytes) -> Result<&str, Finding> {
         let message = format!("{MANIFEST} has {} bytes; at most {MAX_YAML_BYTES} are read", file.total);
         return Err(Finding::new(Code::FileTooLarge, Place::file(MANIFEST), message));
     }
-    std::str::from_utf8(&file.bytes).map_err(|error| {
-        let good = String::from_utf8_lossy(&file.bytes[..error.valid_up_to()]);
-        let line = good.matches('\n').count() + 1;
-        let column = good.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        let place = Place::at(MANIFEST, clamped(line), clamped(column));
-        Finding::new(Code::YamlSyntax, place, "not valid UTF-8: save the file as UTF-8")
-    })
+    yaml::utf8(&file.bytes).map_err(|fault| fault.into_finding(MANIFEST))
 }
 
 fn decode(mut root: Fields<'_, '_>, id: &Id, profiles: &ProfileSet, reader: &mut values::Reader) -> Manifest {
@@ -265,7 +258,7 @@ mod tests {
     fn what_is_no_yaml_text_is_an_error_with_its_place() {
         assert_eq!(
             faults(b"a: 1\nb: \xff".to_vec())[0],
-            "workspace.yaml:2:4 YAML_SYNTAX not valid UTF-8: save the file as UTF-8"
+            "workspace.yaml:2:4 YAML_SYNTAX not valid UTF-8 at byte 9: save the file as UTF-8"
         );
         assert!(faults("skills:\n  allowlist: [git\n")[0].contains("YAML_SYNTAX"));
         assert!(faults("- a")[0].contains("WRONG_TYPE"));

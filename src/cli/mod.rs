@@ -17,7 +17,7 @@ mod settings;
 mod turn;
 
 use std::{
-    fmt,
+    env, fmt,
     io::{self, Write as _},
     process::ExitCode,
 };
@@ -59,7 +59,10 @@ enum Color {
 impl Color {
     /// Makes it the choice of the whole process.
     fn apply(self) {
+        let is_dumb = env::var_os("TERM").is_some_and(|term| term == "dumb") && env::var_os("CLICOLOR_FORCE").is_none();
         let choice = match self {
+            // anstream styles a dumb terminal where `CI` is set.
+            Self::Auto if is_dumb => ColorChoice::Never,
             Self::Auto => ColorChoice::Auto,
             Self::Always => ColorChoice::Always,
             Self::Never => ColorChoice::Never,

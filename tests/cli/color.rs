@@ -34,12 +34,13 @@ fn a_terminal_has_colour_unless_it_is_dumb() {
     for (environment, has_colour) in [
         (&[("TERM", "xterm")][..], true),
         (&[("TERM", "dumb")], false),
+        (&[("TERM", "dumb"), ("CI", "true")], false),
         (&[("TERM", "xterm"), ("NO_COLOR", "1")], false),
     ] {
         let line = format!("{} render workspace-example", env!("CARGO_BIN_EXE_promptd"));
         let mut script = std::process::Command::new("script");
         script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(repository());
-        script.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").envs(environment.iter().copied());
+        script.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env_remove("CI").envs(environment.iter().copied());
         let output = ran(&mut script);
         assert!(output.out.contains("━━ skeleton"), "{}", output.out);
         assert_eq!(output.out.contains(ESCAPE), has_colour, "{environment:?}");

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use tonic::Code;
 
-use super::auth::Exceeded;
 use crate::grpc::budget::Exhausted;
 use promptd_contract::decode::Violation;
 use promptd_core::{finding::Finding, prompt::TurnError};
@@ -78,6 +77,13 @@ pub(crate) enum Error {
 
 /// The most characters of a status message, and of one violation's text.
 const TEXT_CHARS: usize = 300;
+
+/// Which quota is used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exceeded {
+    PerSecond,
+    InFlight,
+}
 
 impl Error {
     /// One field is wrong.

@@ -1,8 +1,9 @@
-//! What the log says of a failed call: its reason, and the field that is wrong. Never anything that the caller sent.
+//! What the log says of a failed call: its workspace, its reason, and the field that is wrong. Never anything that the caller sent.
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::{cell::RefCell, collections::BTreeSet, sync::LazyLock};
 
 use promptd_contract::proto;
+use promptd_core::id::Id;
 use prost_reflect::DescriptorPool;
 use tonic::Status;
 use tonic_types::StatusExt as _;
@@ -28,6 +29,22 @@ impl Failure {
 
 /// The key of an `ErrorInfo`'s metadata that names a locked field.
 pub(super) const LOCKED_FIELD: &str = "field";
+
+tokio::task_local! {
+    /// The workspace that the running call names.
+    static WORKSPACE: RefCell<Option<Id>>;
+}
+
+/// Keeps the workspace that the running call names, for its log line.
+pub(super) fn keep_workspace(id: &Id) {
+    let _ = WORKSPACE.try_with(|workspace| *workspace.borrow_mut() = Some(id.clone()));
+}
+
+/// Runs a call; also gives the workspace that it named.
+pub(super) async fn with_workspace<T>(call: impl Future<Output = T>) -> (T, Option<Id>) {
+    let call = async { (call.await, WORKSPACE.with(RefCell::take)) };
+    WORKSPACE.scope(RefCell::default(), call).await
+}
 
 /// A field path up to the first name that is not the contract's, such as the key of a variable.
 fn known_part(path: &str) -> &str {

@@ -1,6 +1,6 @@
 //! One log line and one count for every call, however it ends.
 
-use std::{cell::RefCell, future::Future, sync::Arc, sync::OnceLock};
+use std::{future::Future, sync::Arc, sync::OnceLock};
 
 use http::{HeaderMap, HeaderValue};
 use promptd_core::id::Id;
@@ -10,7 +10,7 @@ use tonic::{Code, Status};
 use super::{
     auth::Caller,
     error::code_name,
-    failure::Failure,
+    failure::{Failure, with_workspace},
     trace::{RequestId, TRACE_PARENT, trace_parent},
 };
 use crate::grpc::{FinishedCall, Telemetry, deadline::now};
@@ -32,16 +32,6 @@ pub(super) struct Record {
     workspace: OnceLock<Id>,
     failure: Failure,
     finished: bool,
-}
-
-tokio::task_local! {
-    /// The workspace that the running call names.
-    static WORKSPACE: RefCell<Option<Id>>;
-}
-
-/// Keeps the workspace that the running call names, for its log line.
-pub(super) fn keep_workspace(id: &Id) {
-    let _ = WORKSPACE.try_with(|workspace| *workspace.borrow_mut() = Some(id.clone()));
 }
 
 /// Logs an event with the call's fields: names that the server knows, and ids that were checked.
@@ -85,8 +75,7 @@ impl Record {
 
     /// Runs the call's service.
     pub(super) async fn run<T>(&self, call: impl Future<Output = T>) -> T {
-        let call = async { (call.await, WORKSPACE.with(RefCell::take)) };
-        let (outcome, workspace) = WORKSPACE.scope(RefCell::default(), call).await;
+        let (outcome, workspace) = with_workspace(call).await;
         if let Some(workspace) = workspace {
             let _ = self.workspace.set(workspace);
         }

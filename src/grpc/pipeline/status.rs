@@ -114,7 +114,7 @@ mod tests {
     use promptd_contract::decode::Violation;
 
     use super::*;
-    use crate::grpc::pipeline::auth::Exceeded;
+    use crate::grpc::pipeline::error::Exceeded;
 
     fn samples() -> Vec<Error> {
         let retry = Duration::from_secs(1);

@@ -7,7 +7,6 @@
 mod quota;
 mod tokens;
 
-pub(super) use quota::Exceeded;
 pub use tokens::{Token, Tokens};
 
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use arc_swap::ArcSwapOption;
 use http::HeaderMap;
 use tokio::sync::watch;
 
-use super::{error::Error, record::keep_workspace};
+use super::{error::Error, failure::keep_workspace};
 use crate::grpc::limits::Permit;
 use promptd_contract::encode::SkillAccess;
 use promptd_core::{globs::SkillFilter, id::Id};

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::grpc::{
     deadline::now,
     limits::{Permit, Permits},
+    pipeline::error::Exceeded,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -25,13 +26,6 @@ pub(super) struct Quota {
     /// When the calls so far are paid for at the token's rate, in nanoseconds after `since`.
     paid: AtomicU64,
     open: Arc<Permits>,
-}
-
-/// Which quota is used up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exceeded {
-    PerSecond,
-    InFlight,
 }
 
 impl Quota {

@@ -17,8 +17,9 @@ use std::{fmt, num::NonZeroUsize, sync::Arc};
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
 
-use super::quota::{Exceeded, Quota};
+use super::quota::Quota;
 use crate::grpc::limits::Permit;
+use crate::grpc::pipeline::error::Exceeded;
 
 use promptd_core::{
     finding::{Code, Finding},

@@ -1,6 +1,6 @@
 //! docs/reference has the pages that the binary prints. `UPDATE_DOCS=1 cargo test --test cli docs` writes them.
 
-use std::{env, fs};
+use std::{env, fs, path::PathBuf};
 
 use promptd::config;
 use promptd_core::finding;
@@ -26,6 +26,48 @@ fn the_reference_of_settings_is_current() {
 #[test]
 fn the_reference_of_findings_is_current() {
     check_page("findings", &finding::markdown());
+}
+
+/// The documents, with the folder that their links are relative to.
+fn documents() -> Vec<(PathBuf, String)> {
+    let folders = [repository(), repository().join("docs"), repository().join("docs/reference")];
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+    let markdown = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    markdown.map(|path| (path.parent().unwrap().to_owned(), fs::read_to_string(path).unwrap())).collect()
+}
+
+#[test]
+fn every_link_of_the_documents_leads_somewhere() {
+    let mut count = 0;
+    for (folder, text) in documents() {
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
+            if !link.is_empty() && !link.contains(':') {
+                assert!(folder.join(link).exists(), "{link} in {}", folder.display());
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 30, "{count}");
+}
+
+/// Paths in backticks are the repository's, or within `src` of a crate.
+#[test]
+fn every_source_file_that_the_documents_name_exists() {
+    const SOURCES: [&str; 5] = [".rs", ".proto", ".toml", ".py", ".mjs"];
+    let crates = ["promptd-core", "promptd-contract", "promptd-source"].map(|name| format!("crates/{name}/src"));
+    let roots: Vec<_> = ["", "src", "docs"].into_iter().chain(crates.iter().map(String::as_str)).collect();
+    let is_path = |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./".contains(&b));
+    let mut count = 0;
+    for (_, text) in documents() {
+        // Between an odd backtick and an even one.
+        for word in text.split('`').skip(1).step_by(2).filter(|word| word.contains('/') && is_path(word)) {
+            if SOURCES.iter().any(|end| word.ends_with(end)) && !word.starts_with("scripts/") {
+                assert!(roots.iter().any(|root| repository().join(root).join(word).exists()), "{word}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 30, "{count}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The `promptd` command.
 //!
-//! The only part that reads the environment, the clock and the arguments; everything below is told what it needs.
+//! The only part that reads the environment, the clock and the arguments; everything below gets what it needs.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
 

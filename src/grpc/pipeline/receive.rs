@@ -173,13 +173,15 @@ fn is_gzip(message: &[u8], headers: &HeaderMap) -> bool {
 /// The message without compression, which its values are counted in.
 fn decompress(message: &[u8], max: usize) -> Result<Bytes, Error> {
     let mut bytes = vec![0; PREFIX_BYTES];
-    let mut decoder = GzDecoder::new(&message[PREFIX_BYTES..]).take(max as u64 + 1);
-    decoder.read_to_end(&mut bytes).map_err(|_| Error::Unreadable)?;
-    let length = bytes.len() - PREFIX_BYTES;
-    if length > max {
-        return Err(Error::MessageTooLarge { limit: max });
-    }
+    let length = gunzip(&message[PREFIX_BYTES..], max, &mut bytes)?;
     let length = u32::try_from(length).map_err(|_| Error::MessageTooLarge { limit: max })?;
     (&mut bytes[1..PREFIX_BYTES]).put_u32(length);
     Ok(bytes.into())
+}
+
+/// Adds what was compressed to `message`, `max` bytes at most; gives its length.
+pub(crate) fn gunzip(compressed: &[u8], max: usize, message: &mut Vec<u8>) -> Result<usize, Error> {
+    let most = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
+    let length = GzDecoder::new(compressed).take(most).read_to_end(message).map_err(|_| Error::Unreadable)?;
+    if length > max { Err(Error::MessageTooLarge { limit: max }) } else { Ok(length) }
 }

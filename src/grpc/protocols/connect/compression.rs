@@ -1,19 +1,18 @@
 //! gzip, for messages in either direction.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 
 use bytes::Bytes;
-use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+use flate2::{Compression, write::GzEncoder};
 use http::HeaderValue;
 
-use crate::grpc::pipeline::Error;
+use crate::grpc::pipeline::{self, Error};
 
 /// The message of so many bytes at most.
 pub(super) fn gunzip(compressed: &[u8], max_bytes: usize) -> Result<Bytes, Error> {
     let mut message = Vec::new();
-    let most = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
-    GzDecoder::new(compressed).take(most).read_to_end(&mut message).map_err(|_| Error::Unreadable)?;
-    if message.len() > max_bytes { Err(Error::MessageTooLarge { limit: max_bytes }) } else { Ok(message.into()) }
+    pipeline::gunzip(compressed, max_bytes, &mut message)?;
+    Ok(message.into())
 }
 
 pub(super) fn gzip(message: &[u8]) -> io::Result<Bytes> {

@@ -62,7 +62,7 @@ fn docs_are_tables_by_extension_tree() {
     let all = run(&repository(), &["profile", "docs"]);
     assert!(all.out.contains("### kai-remote, kai-local\n") && !all.out.contains("### kai-local"), "{}", all.out);
     let inputs = run(&repository(), &["profile", "docs", "--inputs", "kai-local"]);
-    assert!(inputs.out.contains("| `memory_budget` | int | `2000` |"), "{}", inputs.out);
+    assert!(inputs.out.contains("| `memory_budget` | int, 0 or more | `2000` |"), "{}", inputs.out);
 }
 
 #[test]

@@ -34,10 +34,13 @@ pub fn profile_summary(profile: &Profile) -> proto::Profile {
 }
 
 fn input(input: &Input) -> proto::ProfileInput {
+    let range = input.field.ty.range().unwrap_or_default();
     proto::ProfileInput {
         name: input.field.name.clone(),
         r#type: input.field.ty.describe(),
         required: input.field.required,
         description: input.field.description.clone(),
+        min: range.min,
+        max: range.max,
     }
 }

@@ -86,6 +86,37 @@ fn sections_that_nothing_can_reach_are_reported() {
 }
 
 #[test]
+fn what_limits_has_the_range_of_a_limit() {
+    let profile = |input: &str, conversation: &str| {
+        format!(
+            "inputs:\n  n: {input}\nbudgets:\n  b: {{ limit: 5 }}\nmessages:\n  - name: m\n    sections:\n\
+             \x20     - {{ id: a, template: x }}\n  - conversation: {conversation}\n"
+        )
+    };
+    for (input, conversation, expected) in [
+        ("int", "{ window: n }", None),
+        (
+            "{ type: int, default: -1 }",
+            "{ window: n }",
+            Some(":9:29 the default of the input `n` must be 0 or more, not -1"),
+        ),
+        (
+            "{ type: int, max: -1 }",
+            "{ window: n }",
+            Some(":9:29 the input `n` must be 0 or more, which its own range excludes"),
+        ),
+        (
+            "{ type: number, default: 75 }",
+            "{ max_tokens: 9, summary_budget: n }",
+            Some(":9:52 the default of the input `n` must be from 0 to 1, not 75"),
+        ),
+    ] {
+        let found = faults(&profile(input, conversation));
+        assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), expected.as_slice(), "{input}");
+    }
+}
+
+#[test]
 fn budgets_and_choices_are_checked() {
     let text = "inputs:\n  mode: { type: int, one_of: [a] }\n  none: { type: string, one_of: [] }\n\
                 budgets:\n  b: { limit: 5, unit: words }\n  c: { limit: 5, on_overflow: stop }\n\

@@ -119,12 +119,18 @@ pub fn inputs_markdown(profile: &Profile) -> String {
             table,
             "| `{}` | {} | {} | {} |",
             field.name,
-            cell(&field.ty.describe()),
+            cell(&ty(&field.ty)),
             absent(input),
             cell(field.description.trim())
         );
     }
     if profile.inputs.is_empty() { "It takes no inputs.\n".to_owned() } else { table }
+}
+
+/// A type, with the range of a number.
+fn ty(ty: &Type) -> String {
+    let range = ty.range().unwrap_or_default().to_string();
+    if range.is_empty() { ty.describe() } else { format!("{}, {range}", ty.describe()) }
 }
 
 fn absent(input: &Input) -> String {
@@ -157,6 +163,7 @@ mod tests {
     #[test]
     fn a_row_a_section_and_a_column_a_profile() {
         let base = "inputs:\n  on: bool\n  things: { type: list, of: string, description: 'Things | all.' }\n\
+                    \x20 hour: { type: int, min: 0, max: 23, default: 9 }\n\
                     messages:\n  - name: system\n    sections:\n      - { id: a, template: hello }\n\
                     \x20     - { id: b, when: on, template: b }\n      - { id: c, each: things, entry: '{{ item }}' }\n";
         let top = "extends: base\nmessages:\n  - name: system\n    sections:\n      - { id: b, remove: true }\n\
@@ -175,7 +182,8 @@ mod tests {
         assert_eq!(
             inputs_markdown(tree[0]),
             "| Input | Type | Where absent | What it is |\n| --- | --- | --- | --- |\n\
-             | `on` | bool | `false` |  |\n| `things` | list of string | empty | Things \\| all. |\n"
+             | `on` | bool | `false` |  |\n| `things` | list of string | empty | Things \\| all. |\n\
+             | `hour` | int, from 0 to 23 | `9` |  |\n"
         );
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use super::{
     names,
+    range::Range,
     raw::{ProfileFault, Spanned},
     spec::{Input, Profile},
     types::{Field, Mismatch, Type, check_object},
@@ -39,7 +40,7 @@ fn input(name: &Spanned<String>, node: &Node, faults: &mut Vec<ProfileFault>) ->
     };
     let field = field(&name.value, node, &path, &found);
     faults.extend(found.into_vec().into_iter().map(|fault| ProfileFault::of(fault, &name.file)));
-    Input { field, default_from, is_limit: false }
+    Input { field, default_from }
 }
 
 /// A declaration: a type's name alone, or a mapping with `type`.
@@ -51,10 +52,24 @@ fn field(name: &str, node: &Node, path: &str, faults: &Faults) -> Field {
         return declared;
     }
     let mut fields = Fields::at_path(node, path.to_owned(), faults);
+    let ty = written_type(&mut fields, path, faults);
+    declared.ty = bounded(ty, &mut fields, path, faults);
+    declared.required = fields.bool("required").unwrap_or(false);
+    fields.text("description").unwrap_or_default().clone_into(&mut declared.description);
+    if fields.has("default") {
+        declared.default = Some(default_of(fields.node("default"), &declared.ty, path, faults));
+    }
+    let _ = fields.text("default_from");
+    fields.finish();
+    declared
+}
+
+/// `type`, with `of` and `one_of`.
+fn written_type(fields: &mut Fields<'_, '_>, path: &str, faults: &Faults) -> Type {
     let ty_node = fields.node("type");
     let ty = fields.text("type");
     let words = fields.texts("one_of");
-    declared.ty = match (ty, ty_node) {
+    match (ty, ty_node) {
         (Some("string"), Some(_)) if words.is_some() => {
             let words: Vec<_> = words.into_iter().flatten().map(|(word, _)| word.to_owned()).collect();
             if words.is_empty() {
@@ -79,15 +94,26 @@ fn field(name: &str, node: &Node, path: &str, faults: &Faults) -> Field {
             faults.add(Code::InvalidValue, fields.at(), format!("`{path}` needs a `type`"));
             Type::Any
         }
-    };
-    declared.required = fields.bool("required").unwrap_or(false);
-    fields.text("description").unwrap_or_default().clone_into(&mut declared.description);
-    if fields.has("default") {
-        declared.default = Some(default_of(fields.node("default"), &declared.ty, path, faults));
     }
-    let _ = fields.text("default_from");
-    fields.finish();
-    declared
+}
+
+/// The type with `min` and `max`, which only numbers have.
+fn bounded(ty: Type, fields: &mut Fields<'_, '_>, path: &str, faults: &Faults) -> Type {
+    let range = Range { min: fields.number("min"), max: fields.number("max") };
+    let key = if fields.has("min") { "min" } else { "max" };
+    if range.is_empty() {
+        faults.add(Code::InvalidValue, fields.mark(key), format!("`{path}`: no number is {range}"));
+    }
+    match ty {
+        Type::Int(_) => Type::Int(range),
+        Type::Number(_) => Type::Number(range),
+        ty => {
+            if fields.has(key) {
+                faults.add(Code::InvalidValue, fields.mark(key), format!("`{path}`: only a number has a `{key}`"));
+            }
+            ty
+        }
+    }
 }
 
 /// `default: null` means null where absent, also for text.
@@ -120,8 +146,8 @@ fn named(name: &str, node: &Node, faults: &Faults) -> Type {
     match name {
         "string" => Type::Text,
         "bool" => Type::Bool,
-        "int" => Type::Int,
-        "number" => Type::Number,
+        "int" => Type::Int(Range::default()),
+        "number" => Type::Number(Range::default()),
         "time" => Type::Time,
         "any" => Type::Any,
         "list" => Type::List(Box::new(Type::Any)),
@@ -152,11 +178,7 @@ pub fn check(profile: &Profile, inputs: &Map<String, Json>) -> Result<(), Mismat
 /// A given value, checked against its declaration. The path begins with a dot.
 pub(crate) fn checked(input: &Input, value: &Json) -> Result<Json, Mismatch> {
     let at = |below: &str| format!(".{}{below}", input.field.name);
-    let checked = input.field.ty.check(value).map_err(|e| Mismatch { path: at(&e.path), message: e.message })?;
-    if input.is_limit && checked.as_f64().is_some_and(|number| number < 0.0) {
-        return Err(Mismatch { path: at(""), message: "is a budget, so it must be 0 or more".into() });
-    }
-    Ok(checked)
+    input.field.ty.check(value).map_err(|e| Mismatch { path: at(&e.path), message: e.message })
 }
 
 /// Whether every name is declared.
@@ -202,14 +224,36 @@ mod tests {
             "soul: { type: string, default_from: SOUL.md }\nhas_tools: bool\nlimit: { type: int, default: 50 }\n\
              error: { type: string, default: null }\n\
              list: { type: list, of: { key: string, n: { type: int, default: 1 } } }\n\
-             box: { type: object, of: { on: bool } }\n",
+             box: { type: object, of: { on: bool } }\nhour: { type: int, min: 0, max: 23 }\n\
+             shares: { type: list, of: { type: number, min: 0.5 } }\n",
         )
         .unwrap();
         let types: Vec<_> = inputs.iter().map(|input| input.field.ty.describe()).collect();
-        assert_eq!(types, ["string", "bool", "int", "string", "list of {key: string, n: int}", "{on: bool}"]);
+        let written = ["string", "bool", "int", "string", "list of {key: string, n: int}", "{on: bool}", "int"];
+        assert_eq!(types, [&written[..], &["list of number"]].concat());
+        assert_eq!(inputs[6].field.ty.range(), Some(Range { min: Some(0.0), max: Some(23.0) }));
+        let at_least_half = Range { min: Some(0.5), max: None };
+        assert_eq!(inputs[7].field.ty, Type::List(Box::new(Type::Number(at_least_half))));
         assert_eq!(inputs[0].default_from.as_deref(), Some("SOUL.md"));
         assert_eq!(inputs[2].field.absent(), 50);
         assert_eq!(inputs[3].field.absent(), serde_json::Value::Null);
+    }
+
+    #[test]
+    fn every_fault_of_a_range() {
+        let found = declarations(
+            "a: { type: int, min: 2, max: 1 }\nb: { type: string, max: 1 }\nc: { type: int, min: x }\n\
+             d: { type: number, min: 0, max: 1, default: 75 }\n",
+        );
+        assert_eq!(
+            found.unwrap_err(),
+            [
+                "1:22 `inputs.a`: no number is from 2 to 1",
+                "2:25 `inputs.b`: only a number has a `max`",
+                "3:22 `inputs.c.min` must be a number, not text",
+                "4:45 `inputs.d.default` must be from 0 to 1, not 75",
+            ]
+        );
     }
 
     #[test]

@@ -223,6 +223,25 @@ mod tests {
         }
     }
 
+    /// Without one, a negative number could switch a limit off.
+    #[test]
+    fn every_number_that_they_take_has_a_range() {
+        fn unbounded(path: &str, ty: &profile::Type) -> Vec<String> {
+            match ty {
+                profile::Type::List(of) => unbounded(&format!("{path}[]"), of),
+                profile::Type::Object(fields) => {
+                    fields.iter().flat_map(|field| unbounded(&format!("{path}.{}", field.name), &field.ty)).collect()
+                }
+                other if other.range().is_some_and(|range| range.min.is_none()) => vec![path.to_owned()],
+                _ => Vec::new(),
+            }
+        }
+        for profile in profile::load(&[], None).0.iter() {
+            let of_inputs = profile.inputs.iter().flat_map(|input| unbounded(&input.field.name, &input.field.ty));
+            assert_eq!(of_inputs.collect::<Vec<_>>(), Vec::<String>::new(), "{}", profile.name);
+        }
+    }
+
     /// A variable with the label of a fact would read as the fact.
     #[test]
     fn every_fact_has_a_label_that_no_variable_can_take() {

@@ -16,6 +16,7 @@ mod load;
 #[cfg(test)]
 mod manual_tests;
 mod names;
+mod range;
 mod raw;
 mod set;
 mod spec;
@@ -27,6 +28,7 @@ pub use file_pattern::FilePattern;
 pub use inputs::check as check_inputs;
 pub(crate) use inputs::{check_names, checked};
 pub use load::{ProfileFile, load};
+pub use range::Range;
 pub use set::ProfileSet;
 pub use spec::{
     Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, OnOverflow, Part, Profile, SectionSpec,

@@ -3,6 +3,7 @@
 use minijinja::Value as Rendered;
 use serde_json::{Map, Value};
 
+use super::range::Range;
 use crate::{text::shorten, time::Moment, yaml::nearest};
 
 /// The most characters of a caller's word that a message shows.
@@ -18,9 +19,9 @@ pub enum Type {
     /// True or false.
     Bool,
     /// A whole number.
-    Int,
+    Int(Range),
     /// A number.
-    Number,
+    Number(Range),
     /// A moment: an RFC 3339 string or whole milliseconds since 1970.
     Time,
     /// Named fields.
@@ -63,8 +64,8 @@ impl Type {
             Self::Text => "string".into(),
             Self::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or "),
             Self::Bool => "bool".into(),
-            Self::Int => "int".into(),
-            Self::Number => "number".into(),
+            Self::Int(_) => "int".into(),
+            Self::Number(_) => "number".into(),
             Self::Time => "time".into(),
             Self::Any => "any".into(),
             Self::List(of) => format!("list of {}", of.describe()),
@@ -81,7 +82,7 @@ impl Type {
         match self {
             Self::Text | Self::Choice(_) => Value::String(String::new()),
             Self::Bool => Value::Bool(false),
-            Self::Int | Self::Number | Self::Time | Self::Any => Value::Null,
+            Self::Int(_) | Self::Number(_) | Self::Time | Self::Any => Value::Null,
             Self::List(_) => Value::Array(Vec::new()),
             Self::Object(fields) => fields.iter().map(|f| (f.name.clone(), f.absent())).collect::<Map<_, _>>().into(),
         }
@@ -99,12 +100,13 @@ impl Type {
             return if known { Ok(value.clone()) } else { Err(Mismatch { path: String::new(), message }) };
         }
         match (self, value) {
-            (Self::Any, _)
-            | (Self::Text, Value::String(_))
-            | (Self::Bool, Value::Bool(_))
-            | (Self::Number, Value::Number(_)) => Ok(value.clone()),
+            (Self::Any, _) | (Self::Text, Value::String(_)) | (Self::Bool, Value::Bool(_)) => Ok(value.clone()),
             (_, Value::Null) => Ok(self.nothing()),
-            (Self::Int, Value::Number(number)) => integral(number).map(Value::from).ok_or_else(wrong),
+            (Self::Number(range), Value::Number(number)) => within(*range, number).map(|()| value.clone()),
+            (Self::Int(range), Value::Number(number)) => {
+                let whole = integral(number).ok_or_else(wrong)?;
+                within(*range, number).map(|()| whole.into())
+            }
             (Self::Time, Value::Number(number)) => {
                 let moment = integral(number).and_then(|milliseconds| Moment::from_milliseconds(milliseconds).ok());
                 moment.map(|moment| moment.utc_exact().into()).ok_or_else(wrong)
@@ -123,13 +125,22 @@ impl Type {
         }
     }
 
+    /// The range of a number; `None`: it is none.
+    #[must_use]
+    pub fn range(&self) -> Option<Range> {
+        match self {
+            Self::Int(range) | Self::Number(range) => Some(*range),
+            _ => None,
+        }
+    }
+
     fn wanted(&self) -> &'static str {
         match self {
             Self::Text => "a string",
             Self::Choice(_) => "one of its words",
             Self::Bool => "true or false",
-            Self::Int => "a whole number",
-            Self::Number => "a number",
+            Self::Int(_) => "a whole number",
+            Self::Number(_) => "a number",
             Self::Time => "an RFC 3339 time or whole milliseconds since 1970, of the years 1 to 9999",
             Self::Object(_) => "an object",
             Self::List(_) => "a list",
@@ -194,6 +205,14 @@ pub fn to_rendered(value: &Value) -> Rendered {
 /// The largest whole number that a double holds exactly: a contract's Struct carries doubles.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
+fn within(range: Range, number: &serde_json::Number) -> Result<(), Mismatch> {
+    let number = number.as_f64().unwrap_or(f64::NAN);
+    if range.contains(number) {
+        return Ok(());
+    }
+    Err(Mismatch { path: String::new(), message: format!("must be {range}, not {number}") })
+}
+
 fn integral(number: &serde_json::Number) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and exact")]
     let whole = |f: f64| (f.fract() == 0.0 && f.abs() <= MAX_EXACT).then_some(f as i64);
@@ -222,7 +241,7 @@ mod tests {
     }
 
     fn memory() -> Type {
-        let hits = Field { default: Some(json!(1)), ..field("hits", Type::Int) };
+        let hits = Field { default: Some(json!(1)), ..field("hits", Type::Int(Range::default())) };
         Type::List(Box::new(Type::Object(vec![field("key", Type::Text), hits])))
     }
 
@@ -240,6 +259,26 @@ mod tests {
         assert_eq!(mismatch(json!([{"key": 5}])), ("[0].key".into(), "must be a string, not a number".into()));
         assert_eq!(mismatch(json!([{}, {"hit": 5}])), ("[1].hit".into(), "is not known; did you mean `hits`?".into()));
         assert_eq!(mismatch(json!([{"hits": 1.5}])).1, "must be a whole number, not a number");
+    }
+
+    #[test]
+    fn numbers_are_within_their_range() {
+        let hour = Type::Int(Range { min: Some(0.0), max: Some(23.0) });
+        for (ty, value, expected) in [
+            (&hour, json!(23), Ok(json!(23))),
+            (&hour, json!(24), Err("must be from 0 to 23, not 24")),
+            (&hour, json!(-5.0), Err("must be from 0 to 23, not -5")),
+            (&hour, json!(0.5), Err("must be a whole number, not a number")),
+            (&Type::Number(Range::SHARE), json!(75), Err("must be from 0 to 1, not 75")),
+            (&Type::Number(Range::SHARE), json!(0.75), Ok(json!(0.75))),
+            (&Type::Number(Range::NOT_NEGATIVE), json!(-1e300), Err("must be 0 or more, not -1")),
+            (&Type::Number(Range::default()), json!(-5), Ok(json!(-5))),
+        ] {
+            match (ty.check(&value).map_err(|e| e.message), expected) {
+                (Err(message), Err(expected)) => assert!(message.starts_with(expected), "{value}: {message}"),
+                (found, expected) => assert_eq!(found, expected.map_err(ToOwned::to_owned), "{value}"),
+            }
+        }
     }
 
     #[test]

@@ -103,6 +103,16 @@ impl<'n, 'f> Fields<'n, 'f> {
         number.or_else(|| self.wrong(key, node, "a whole number, 0 or more"))
     }
 
+    /// A number.
+    pub fn number(&mut self, key: &'static str) -> Option<f64> {
+        let node = self.node(key)?;
+        let number = match &node.value {
+            Value::Scalar(scalar) => scalar.as_number().and_then(|number| number.as_f64()),
+            _ => None,
+        };
+        number.or_else(|| self.wrong(key, node, "a number"))
+    }
+
     /// A list's items. An empty list and an absent one differ.
     pub fn list(&mut self, key: &'static str) -> Option<&'n [Node]> {
         let node = self.node(key)?;

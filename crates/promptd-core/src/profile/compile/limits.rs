@@ -2,6 +2,7 @@
 
 use super::{
     super::{
+        range::Range,
         raw::{RawBudget, Spanned},
         spec::{Amount, Body, Budget, Each, OnOverflow, Part, Share, Unit},
         types::Type,
@@ -30,16 +31,13 @@ impl Compiler<'_> {
             return None;
         };
         let limit = self.amount(limit)?;
-        for input in &mut self.inputs {
-            input.is_limit |= matches!(&limit, Amount::Input(name) if *name == input.field.name);
-        }
         Some(Budget { name: raw.name.value.clone(), limit, unit, on_overflow: on_overflow.unwrap_or_default() })
     }
 
     pub(super) fn amount(&mut self, written: &Spanned<String>) -> Option<Amount> {
         match written.value.parse() {
             Ok(number) => Some(Amount::Fixed(number)),
-            Err(_) => self.number_input(written, "a whole number").map(Amount::Input),
+            Err(_) => self.number_input(written, "a whole number", Range::NOT_NEGATIVE).map(Amount::Input),
         }
     }
 
@@ -50,23 +48,32 @@ impl Compiler<'_> {
                 self.fault(written, format!("`{}` is not between 0 and 1", written.value));
                 None
             }
-            Err(_) => self.number_input(written, "a number").map(Share::Input),
+            Err(_) => self.number_input(written, "a number", Range::SHARE).map(Share::Input),
         }
     }
 
-    fn number_input(&mut self, written: &Spanned<String>, wanted: &str) -> Option<String> {
-        match self.inputs.iter().find(|input| input.field.name == written.value) {
-            Some(input) if matches!(input.field.ty, Type::Int | Type::Number) => Some(written.value.clone()),
-            Some(input) => {
-                let message = format!("the input `{}` is {}, not a number", written.value, input.field.ty.describe());
-                self.fault(written, message);
-                None
+    /// The input of that name, which from now on takes only what is in `range` too.
+    fn number_input(&mut self, written: &Spanned<String>, wanted: &str, range: Range) -> Option<String> {
+        let Some(input) = self.inputs.iter_mut().find(|input| input.field.name == written.value) else {
+            self.fault(written, format!("`{}` is neither {wanted} nor an input", written.value));
+            return None;
+        };
+        let message = match &mut input.field.ty {
+            Type::Int(own) | Type::Number(own) => {
+                *own = own.and(range);
+                let default = input.field.default.as_ref().and_then(serde_json::Value::as_f64);
+                match default.filter(|default| !range.contains(*default)) {
+                    None if !own.is_empty() => return Some(written.value.clone()),
+                    Some(default) => {
+                        format!("the default of the input `{}` must be {range}, not {default}", written.value)
+                    }
+                    None => format!("the input `{}` must be {range}, which its own range excludes", written.value),
+                }
             }
-            None => {
-                self.fault(written, format!("`{}` is neither {wanted} nor an input", written.value));
-                None
-            }
-        }
+            other => format!("the input `{}` is {}, not a number", written.value, other.describe()),
+        };
+        self.fault(written, message);
+        None
     }
 }
 

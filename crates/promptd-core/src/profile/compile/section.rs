@@ -4,6 +4,7 @@ use super::{
     super::{
         FilePattern,
         names::{Names, text_fields},
+        range::Range,
         raw::{RawSection, Spanned},
         spec::{Body, Each, Fact, SectionSpec, Stability, SummaryTree},
         template::Template,
@@ -167,7 +168,7 @@ impl Compiler<'_> {
 
     fn fact(&mut self, label: &Spanned<String>, value: &Spanned<String>) -> Option<Fact> {
         let message = match self.names.resolve(&value.value) {
-            Ok(Type::Text | Type::Choice(_) | Type::Bool | Type::Int | Type::Number) => {
+            Ok(Type::Text | Type::Choice(_) | Type::Bool | Type::Int(_) | Type::Number(_)) => {
                 let (name, field) = value.value.split_once('.').unwrap_or((&value.value, ""));
                 return Some(Fact { label: label.value.clone(), name: name.to_owned(), field: field.to_owned() });
             }
@@ -192,7 +193,7 @@ fn item_fields(of: &Type) -> Vec<Field> {
         Type::Object(fields) => fields.clone(),
         other => vec![plain("item", other.clone())],
     };
-    fields.push(plain("index", Type::Int));
+    fields.push(plain("index", Type::Int(Range::default())));
     fields
 }
 

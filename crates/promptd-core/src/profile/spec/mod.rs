@@ -53,8 +53,6 @@ pub struct Input {
     pub field: Field,
     /// The workspace file whose text it is where a turn does not give it.
     pub default_from: Option<String>,
-    /// Whether it is a budget's limit, which cannot be negative.
-    pub is_limit: bool,
 }
 
 /// One place in the order of messages.

@@ -224,7 +224,7 @@ impl Checker<'_> {
                 Size::Scalar
             }
             Expr::Var(_) | Expr::GetAttr(_) => match path(expression).map(|path| self.names.resolve(&path)) {
-                Some(Ok(Type::Text | Type::Choice(_) | Type::Bool | Type::Int | Type::Number | Type::Time)) => {
+                Some(Ok(Type::Text | Type::Choice(_) | Type::Bool | Type::Int(_) | Type::Number(_) | Type::Time)) => {
                     Size::Scalar
                 }
                 _ => Size::Unknown,

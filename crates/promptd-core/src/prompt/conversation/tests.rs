@@ -153,9 +153,9 @@ proptest! {
         messages in prop::collection::vec(any_message(), 0..30),
         segments in prop::collection::vec(any_segment(), 0..8),
         first_index in prop_oneof![0_u64..40, Just(u64::MAX)],
-        max in prop_oneof![0_i64..400, Just(-1), Just(i64::MAX)],
+        max in prop_oneof![0_i64..400, Just((1_i64 << 53) - 1)],
         share in 0_u8..5,
-        chars in -1_i64..20,
+        chars in 0_i64..20,
     ) {
         let snapshot = &*SNAPSHOT;
         let conversation = Conversation { messages, segments, first_index };

@@ -114,22 +114,27 @@ impl TurnScope<'_> {
         self.inputs.values.get(index)
     }
 
-    /// A number, or its input's value; `None`: the input has none, or a negative one.
+    /// A number, or its input's value, which its range keeps from being negative; `None`: the input has none.
     #[must_use]
     pub(crate) fn amount(&self, amount: &Amount) -> Option<u64> {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a fraction of one counts for nothing, and what is beyond 2^64 is as good as that"
+        )]
+        let whole = |number: f64| number as u64;
         match amount {
             Amount::Fixed(number) => Some(*number),
-            Amount::Input(name) => self.input(name)?.as_i64().and_then(|number| u64::try_from(number).ok()),
+            Amount::Input(name) => f64::try_from(self.input(name)?.clone()).ok().map(whole),
         }
     }
 
-    /// A share, or its input's value, clamped to 0..=1.
+    /// A share, or its input's value, which its range keeps between 0 and 1; 0: the input has none.
     #[must_use]
     pub(crate) fn share(&self, share: &Share) -> f64 {
-        let share = match share {
-            Share::Fixed(share) => Some(*share),
-            Share::Input(name) => self.input(name).and_then(|value| f64::try_from(value.clone()).ok()),
-        };
-        share.filter(|share| !share.is_nan()).unwrap_or(0.0).clamp(0.0, 1.0)
+        match share {
+            Share::Fixed(share) => *share,
+            Share::Input(name) => self.input(name).and_then(|value| f64::try_from(value.clone()).ok()).unwrap_or(0.0),
+        }
     }
 }

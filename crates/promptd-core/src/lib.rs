@@ -50,6 +50,7 @@
 //! - [`prompt::assemble`](fn@prompt::assemble) gives a [`prompt::Prompt`]: messages in context-window order, a report for
 //!   each section, findings, digests. It borrows from snapshot and turn.
 //! - [`render::render`] writes a prompt in the form of a provider's request; [`reply::parse`] reads the model's reply.
+//! - [`history::plan`] says where a long history is cut into segments for summaries, and which summaries are joined.
 //!
 //! # Units
 //!
@@ -67,7 +68,7 @@
 //! # Modules, from the bottom up
 //!
 //! `text`, `tokens`, `finding`, `id`, `digest`, `yaml`, `globs`, `time`, `zone`, `settings`; `turn`; `profile`; `workspace`;
-//! `prompt`; `render`; beside them `reply`. No module uses one that comes after it.
+//! `prompt`; `render`; beside them `reply` and `history`. No module uses one that comes after it.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 #![warn(unreachable_pub)]
@@ -75,6 +76,7 @@
 pub mod digest;
 pub mod finding;
 pub mod globs;
+pub mod history;
 pub mod id;
 pub mod profile;
 pub mod prompt;

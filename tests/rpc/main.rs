@@ -11,6 +11,7 @@ mod drain;
 mod health;
 mod held;
 mod http;
+mod metadata;
 mod pages;
 mod peers;
 mod raw;

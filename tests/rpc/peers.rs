@@ -14,7 +14,7 @@ use tonic::{Code, transport::Endpoint};
 use crate::rig::{PATIENCE, Rig, Setup, harbor, refused};
 
 /// HTTP/2's connection preface and empty settings.
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const PING: &[u8] = b"\0\0\x08\x06\0\0\0\0\x0012345678";
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use h2::{
 };
 use prost::Message;
 use tokio::net::TcpStream;
-use tonic::Status;
+use tonic::{Status, codegen::http::StatusCode};
 
 use crate::rig::{PATIENCE, Rig};
 
@@ -67,6 +67,16 @@ impl Call {
     pub async fn status(self) -> Status {
         let answer = tokio::time::timeout(PATIENCE, self.answer).await.expect("an answer").unwrap();
         Status::from_header_map(answer.headers()).expect("a status without a message")
+    }
+
+    /// Waits for an answer, and gives its status of HTTP.
+    pub async fn http_status(self) -> StatusCode {
+        tokio::time::timeout(PATIENCE, self.answer).await.expect("an answer").unwrap().status()
+    }
+
+    /// Whether it ends without an answer.
+    pub async fn fails(self) -> bool {
+        tokio::time::timeout(PATIENCE, self.answer).await.expect("an end").is_err()
     }
 }
 

@@ -25,6 +25,7 @@ use super::{
     auth::{Access, Caller},
     body::{AnswerBody, OpenStream, StreamBody},
     error::Error,
+    metadata,
     method::{Kind, MAX_REFLECTION_BYTES, Method, Service},
     receive::Receiver,
     record::Record,
@@ -112,7 +113,7 @@ impl Shared {
         peer: &Peer,
         mut record: Record,
     ) -> Response<Body> {
-        let admission = match self.admit(method, request.headers(), peer, &mut record) {
+        let admission = match self.admit(method, &request, peer, &mut record) {
             Ok(admission) => admission,
             Err(error) => return refuse(error.into(), record),
         };
@@ -123,7 +124,15 @@ impl Shared {
     }
 
     /// Lets a call in, or says why not.
-    fn admit(&self, method: Method, headers: &HeaderMap, peer: &Peer, record: &mut Record) -> Result<Admission, Error> {
+    fn admit(
+        &self,
+        method: Method,
+        request: &Request<Body>,
+        peer: &Peer,
+        record: &mut Record,
+    ) -> Result<Admission, Error> {
+        let headers = request.headers();
+        metadata::check(request.uri(), headers)?;
         record.caller = self.caller(method, headers)?;
         let mut hold = None;
         if !method.is_health() {

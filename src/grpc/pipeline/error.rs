@@ -35,6 +35,8 @@ pub(crate) enum Error {
     FileUnreadable { path: String, why: String },
     /// The request message is over the limit.
     MessageTooLarge { limit: usize },
+    /// The request's headers and address are over the limit.
+    MetadataTooLarge { limit: usize },
     /// The request cannot be decoded.
     Unreadable,
     /// The request ended before its message was complete: mostly a caller that went away.
@@ -108,7 +110,10 @@ impl Error {
             | Self::WorkspaceInvalid { .. }
             | Self::FileTooLarge { .. }
             | Self::FileUnreadable { .. } => Code::FailedPrecondition,
-            Self::MessageTooLarge { .. } | Self::ConnectionFull | Self::QuotaExceeded(_) => Code::ResourceExhausted,
+            Self::MessageTooLarge { .. }
+            | Self::MetadataTooLarge { .. }
+            | Self::ConnectionFull
+            | Self::QuotaExceeded(_) => Code::ResourceExhausted,
             Self::Overloaded { .. } | Self::Starting { .. } | Self::Draining { .. } | Self::RightsChanged { .. } => {
                 Code::Unavailable
             }
@@ -133,6 +138,7 @@ impl Error {
             Self::FileTooLarge { .. } => "FILE_TOO_LARGE".into(),
             Self::FileUnreadable { .. } => "FILE_UNREADABLE".into(),
             Self::MessageTooLarge { .. } => "MESSAGE_TOO_LARGE".into(),
+            Self::MetadataTooLarge { .. } => "METADATA_TOO_LARGE".into(),
             Self::Unreadable => "REQUEST_UNREADABLE".into(),
             Self::Incomplete => "REQUEST_INCOMPLETE".into(),
             Self::RequestTimeout => "REQUEST_TIMEOUT".into(),
@@ -180,6 +186,9 @@ impl Error {
             Self::FileUnreadable { path, why } => format!("`{}` {why}", shown(path)),
             Self::MessageTooLarge { limit } => {
                 format!("the request message is larger than the server's limit of {limit} bytes")
+            }
+            Self::MetadataTooLarge { limit } => {
+                format!("the request's headers and path are larger than the server's limit of {limit} bytes")
             }
             Self::Unreadable => "the request is no message of this method".into(),
             Self::Incomplete => "the request ended before its message".into(),

@@ -6,6 +6,7 @@ mod body;
 mod call;
 mod error;
 mod failure;
+mod metadata;
 mod method;
 mod receive;
 mod record;

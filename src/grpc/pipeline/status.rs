@@ -114,7 +114,7 @@ mod tests {
     use promptd_contract::decode::Violation;
 
     use super::*;
-    use crate::grpc::pipeline::error::Exceeded;
+    use crate::grpc::pipeline::error::{Exceeded, code_name};
 
     fn samples() -> Vec<Error> {
         let retry = Duration::from_secs(1);
@@ -130,6 +130,7 @@ mod tests {
             Error::FileTooLarge { path: long.clone(), bytes: 5, limit: 4 },
             Error::FileUnreadable { path: long, why: "is gone".into() },
             Error::MessageTooLarge { limit: 4_194_304 },
+            Error::MetadataTooLarge { limit: 16_384 },
             Error::Unreadable,
             Error::Incomplete,
             Error::RequestTimeout,
@@ -167,6 +168,17 @@ mod tests {
             let kinds: std::collections::BTreeSet<_> =
                 status.get_error_details_vec().iter().map(std::mem::discriminant).map(|d| format!("{d:?}")).collect();
             assert_eq!(kinds.len(), status.get_error_details_vec().len());
+        }
+    }
+
+    #[test]
+    fn every_reason_is_in_the_table_for_callers() {
+        const CALLING: &str = include_str!("../../../docs/calling.md");
+        let foreign = |error: &Error| matches!(error, Error::Foreign(..));
+        for error in samples().into_iter().filter(|error| !foreign(error)) {
+            let cell = format!("`{}`", error.reason());
+            let named = |row: &str| row.starts_with(&format!("| {} |", code_name(error.code()))) && row.contains(&cell);
+            assert!(CALLING.lines().any(named), "{} {cell}", code_name(error.code()));
         }
     }
 

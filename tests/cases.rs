@@ -38,6 +38,17 @@ fn every_small_case_holds() {
     assert!(count > 0);
 }
 
+#[test]
+fn every_reply_is_read_as_expected() {
+    let (mut count, mut faults) = (0, String::new());
+    insta::glob!("cases/*/*.reply.yaml", |path| match support::reply::run(path) {
+        Ok(held) => count += held,
+        Err(told) => write!(faults, "{}\n{told}", path.display()).unwrap(),
+    });
+    assert!(faults.is_empty(), "{faults}");
+    assert!(count > 0);
+}
+
 /// What a reader of the case wants to see: the messages with the bytes they have, the sections, the findings.
 fn expected(folder: &Path, turn: &Path) -> String {
     let case = support::Case::read(turn);

@@ -9,16 +9,23 @@ use crate::rig::{Rig, refused};
 async fn a_reply_is_parsed_by_the_contract_of_its_profile() {
     let rig = Rig::start().await;
     let mut client = rig.prompts().await;
-    let text = "Done. [CALENDAR_ACTION:{\"title\":\"Tide {x}\",\"n\":2}] and [BAD:{]";
-    let request = proto::ParseReplyRequest { workspace_id: "harbor".into(), text: text.into(), ..Default::default() };
-    let reply = client.parse_reply(request).await.unwrap().into_inner();
+    let text =
+        "Done. [CALENDAR_ACTION:{\"action\":\"list\",\"title\":\"Tide {x}\",\"n\":9007199254740993}] and [REMINDER:{]";
+    let request = proto::ParseReplyRequest { text: text.into(), profile: "lucidpal".into(), ..Default::default() };
+    let reply = client.parse_reply(request.clone()).await.unwrap().into_inner();
     assert_eq!((reply.actions.len(), reply.actions[0].tag.as_str()), (1, "CALENDAR_ACTION"));
     let action = &reply.actions[0];
     assert_eq!(&text[action.byte_start as usize..=action.byte_start as usize], "[");
     assert_eq!(&text[action.byte_end as usize - 1..action.byte_end as usize], "]");
     let title = &action.payload.as_ref().unwrap().fields["title"];
     assert_eq!(title.kind, Some(prost_types::value::Kind::StringValue("Tide {x}".into())));
-    assert!(reply.text.contains("[BAD:{]") && reply.findings[0].code == "ACTION_MALFORMED");
+    let codes: Vec<_> = reply.findings.iter().map(|finding| finding.code.as_str()).collect();
+    assert!(reply.text.contains("[REMINDER:{]") && codes == ["ACTION_INEXACT", "ACTION_MALFORMED"], "{codes:?}");
+    assert!(action.payload_text.ends_with("\"n\":9007199254740993}"), "{}", action.payload_text);
+
+    let no_actions = proto::ParseReplyRequest { workspace_id: "harbor".into(), profile: String::new(), ..request };
+    let reply = client.parse_reply(no_actions).await.unwrap().into_inner();
+    assert_eq!((reply.text.as_str(), reply.actions.len(), reply.findings.len()), (text, 0, 0));
 
     let ok = proto::ParseReplyRequest { text: "**HEARTBEAT_OK**".into(), heartbeat: true, ..Default::default() };
     assert!(client.parse_reply(ok).await.unwrap().into_inner().heartbeat_ok);

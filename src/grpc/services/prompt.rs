@@ -22,11 +22,11 @@ use promptd_contract::{
 };
 use promptd_core::{
     id::Id,
-    profile,
+    profile::{self, ReplyContract},
     prompt::Prepared,
     prompt::{self, Prompt},
     render::{self, RenderFormat, Rendered},
-    reply::{ReplyContract, parse},
+    reply::parse,
     tokens::Encoding,
     workspace::Lock,
 };
@@ -81,7 +81,7 @@ impl prompt_service_server::PromptService for PromptService {
         let raw = request.into_inner();
         let bytes = raw.text.len();
         let contract = self.contract(&raw, &caller)?;
-        let answer = move || encode::parse_reply_response(parse(&raw.text, raw.heartbeat, contract));
+        let answer = move || encode::parse_reply_response(parse(&raw.text, raw.heartbeat, &contract));
         if bytes > MAX_REPLY_IN_PLACE {
             return Ok(Response::new(run_heavy(&self.limits, answer).await?));
         }
@@ -135,7 +135,7 @@ impl PromptService {
     }
 
     /// The reply contract of the request's profile.
-    fn contract(&self, raw: &proto::ParseReplyRequest, caller: &Caller) -> Result<ReplyContract, Error> {
+    fn contract(&self, raw: &proto::ParseReplyRequest, caller: &Caller) -> Result<Arc<ReplyContract>, Error> {
         let mut violations = Violations::default();
         let named = optional_id(&raw.profile, "profile", &mut violations);
         let workspace = optional_id(&raw.workspace_id, "workspace_id", &mut violations);
@@ -143,11 +143,11 @@ impl PromptService {
         let Some(workspace) = workspace else {
             let profiles = (self.backend.profiles)();
             let name = named.unwrap_or_else(profile::default_id);
-            return backend::named_profile(&profiles, &name).map(|profile| profile.reply);
+            return backend::named_profile(&profiles, &name).map(|profile| Arc::clone(&profile.reply));
         };
         caller.must_see(&workspace)?;
         let loaded = self.backend.newest(&workspace, caller)?;
-        Ok(chosen(&loaded.snapshot, named.as_ref())?.reply)
+        Ok(Arc::clone(&chosen(&loaded.snapshot, named.as_ref())?.reply))
     }
 }
 

@@ -23,6 +23,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub mod expect;
+pub mod reply;
 
 /// A `*.turn.yaml`: the request's `turn`, and what else the case sets.
 pub struct Case {

@@ -25,6 +25,7 @@ fn action(action: Action) -> proto::Action {
     proto::Action {
         tag: action.tag,
         payload: Some(object(action.payload)),
+        payload_text: action.payload_text.unwrap_or_default(),
         byte_start: clamped(action.range.start),
         byte_end: clamped(action.range.end),
     }

@@ -138,6 +138,18 @@ codes! {
     // -- replies
     /// An action tag in a reply is malformed and stays in the text.
     ActionMalformed = "ACTION_MALFORMED", Warning, "Nothing to do for the caller: the model wrote it.";
+    /// An action in a reply has a name or a field that its profile does not allow, and stays in the text.
+    ActionInvalid = "ACTION_INVALID", Warning, "If the profile should allow it, correct its `reply.actions`.";
+    /// An action in a reply does not count beside another one, and stays in the text.
+    ActionIgnored = "ACTION_IGNORED", Info, "Nothing: the profile says how many actions of a reply count.";
+    /// An action in a reply was not valid JSON and could be completed without loss.
+    ActionRepaired = "ACTION_REPAIRED", Info, "Nothing: the profile reads JSON leniently.";
+    /// An action in a reply was cut off, and a part of it is missing.
+    ActionCut = "ACTION_CUT", Warning, "Ask the model again, or give it more output tokens.";
+    /// The payload of an action cannot hold a number of it exactly, or a key that is there twice.
+    ActionInexact = "ACTION_INEXACT", Warning, "Read `payload_text` instead of `payload`.";
+    /// The opening or the closing tag of a reply's thoughts is missing.
+    ThoughtsUnpaired = "THOUGHTS_UNPAIRED", Warning, "If text is missing, remove the tag's name from the profile's `reply.thoughts`.";
 
     // -- risks
     /// Text of the workspace has hidden characters.

@@ -35,7 +35,10 @@ pub(super) fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<Profile
         name: top.name,
         extends: top.extends,
         description: top.description.or(base.description),
-        reply: top.reply.or(base.reply),
+        reply: match (top.reply, base.reply) {
+            (Some(top), Some(base)) => Some(top.over(base)),
+            (top, base) => top.or(base),
+        },
         inputs,
         budgets,
         messages,

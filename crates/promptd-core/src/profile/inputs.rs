@@ -44,7 +44,7 @@ fn input(name: &Spanned<String>, node: &Node, faults: &mut Vec<ProfileFault>) ->
 }
 
 /// A declaration: a type's name alone, or a mapping with `type`.
-fn field(name: &str, node: &Node, path: &str, faults: &Faults) -> Field {
+pub(super) fn field(name: &str, node: &Node, path: &str, faults: &Faults) -> Field {
     let mut declared =
         Field { name: name.to_owned(), ty: Type::Any, required: false, default: None, description: String::new() };
     if let Value::Scalar(scalar) = &node.value {

@@ -25,6 +25,9 @@ fn the_manual_has_every_key_and_kind() {
     for (profile, one_of_them) in [
         ("zzzz: 1", "messages"),
         ("inputs: {a: {type: string, zzzz: 1}}", "default_from"),
+        ("reply: {zzzz: 1}", "acknowledgement"),
+        ("reply: {actions: {A: {zzzz: 1}}}", "exclusive"),
+        ("reply: {form: json, actions: {a: {fields: {f: {type: string, zzzz: 1}}}}}", "required"),
         ("budgets: {a: {limit: 1, zzzz: 1}}", "on_overflow"),
         ("messages: [{name: m, zzzz: 1}]", "sections"),
         ("messages: [{name: m, sections: [{id: s, template: t, zzzz: 1}]}]", "keep_empty"),

@@ -31,8 +31,9 @@ pub use load::{ProfileFile, load};
 pub use range::Range;
 pub use set::ProfileSet;
 pub use spec::{
-    Amount, Body, Budget, ConversationSpec, Each, Fact, Input, MessageSpec, OnOverflow, Part, Profile, SectionSpec,
-    Share, Stability, SummaryTree, TrimSpec, Unit,
+    Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, Amount, Body, Budget, ConversationSpec, Each, Fact,
+    Input, JsonReading, MessageSpec, OnOverflow, OtherFields, Part, Profile, ReplyContract, SectionSpec, Share,
+    Stability, SummaryTree, TrimSpec, Unit,
 };
 pub use template::{Scope, Template, Templates};
 pub use types::{Field, Mismatch, Type, check_object, to_rendered};

@@ -13,19 +13,27 @@ pub(super) fn is_nothing(text: &str) -> bool {
     unwrap(text).is_empty()
 }
 
-/// The text without the token, where that is all of it, or is alone on the first or last line.
-pub(super) fn without_token(text: &str) -> &str {
+/// The text without the token, where that is all of it, or is alone on the first or last line. Wrapping around the token
+/// goes with it; an opening or closing part of what the text is wrapped in stays.
+pub(super) fn without_token(text: &str) -> String {
     if is_token(text) {
-        return "";
+        return String::new();
     }
-    let mut rest = text;
-    while let Some(after) = without_first_line(rest) {
+    let (mut head, mut rest, mut tail) = (String::new(), text, Vec::new());
+    while let Some((marks, after)) = without_first_line(rest) {
+        head.push_str(&marks.text);
+        if marks.own_line {
+            head.push('\n');
+        }
         rest = after;
     }
-    while let Some(before) = without_last_line(rest) {
+    while let Some((before, marks)) = without_last_line(rest) {
+        if !marks.text.is_empty() {
+            tail.push(if marks.own_line { format!("\n{}", marks.text) } else { marks.text });
+        }
         rest = before;
     }
-    rest
+    head + rest + &tail.into_iter().rev().collect::<String>()
 }
 
 /// Whether the token is anywhere in the text.
@@ -53,16 +61,71 @@ fn tokens(text: &str) -> impl Iterator<Item = usize> {
         .filter(move |&at| !text[..at].ends_with(of_word) && !text[at + TOKEN.len()..].starts_with(of_word))
 }
 
-fn without_first_line(text: &str) -> Option<&str> {
+fn without_first_line(text: &str) -> Option<(Marks, &str)> {
     let text = skip_blank_lines(text);
     let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
-    is_token(line).then(|| skip_blank_lines(rest))
+    around_token(line).map(|marks| (marks, skip_blank_lines(rest)))
 }
 
-fn without_last_line(text: &str) -> Option<&str> {
+fn without_last_line(text: &str) -> Option<(&str, Marks)> {
     let text = text.trim_end();
     let (rest, line) = text.rsplit_once('\n').unwrap_or(("", text));
-    is_token(line).then(|| rest.trim_end())
+    around_token(line).map(|marks| (rest.trim_end(), marks))
+}
+
+/// What is around a token and belongs to the text: opening marks without their closing ones, and the other way round.
+struct Marks {
+    text: String,
+    /// Tags and fences keep their line; emphasis must touch what it is about.
+    own_line: bool,
+}
+
+/// The marks of a line that says the token and nothing else.
+fn around_token(line: &str) -> Option<Marks> {
+    let inner = unwrap(line);
+    if inner != TOKEN {
+        return None;
+    }
+    let before = inner.as_ptr() as usize - line.as_ptr() as usize;
+    let mut open: Vec<&str> = Vec::new();
+    for mark in marks(&line[..before]).chain(marks(&line[before + TOKEN.len()..])) {
+        match open.last() {
+            Some(last) if closes(mark, last) => drop(open.pop()),
+            _ => open.push(mark),
+        }
+    }
+    let own_line = open.iter().any(|mark| mark.starts_with('<') || mark.starts_with("```") || mark.starts_with("~~~"));
+    Some(Marks { text: open.concat(), own_line })
+}
+
+/// HTML tags and runs of one mark; tags that hold nothing are left out.
+fn marks(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|c| !matches!(c, '<' | '*' | '_' | '~' | '`'));
+        let mark = rest.chars().next()?;
+        let end = if mark == '<' {
+            rest.find('>').map_or(rest.len(), |end| end + 1)
+        } else {
+            rest.len() - rest.trim_start_matches(mark).len()
+        };
+        let (mark, after) = rest.split_at(end);
+        rest = after;
+        Some(mark)
+    })
+    .filter(|mark| !mark.ends_with("/>") && !matches!(tag_name(mark), "br" | "hr" | "wbr" | "img"))
+}
+
+fn closes(mark: &str, open: &str) -> bool {
+    if !mark.starts_with('<') {
+        return mark == open;
+    }
+    mark.starts_with("</") && !open.starts_with("</") && tag_name(mark).eq_ignore_ascii_case(tag_name(open))
+}
+
+fn tag_name(mark: &str) -> &str {
+    let inner = mark.trim_start_matches(['<', '/']);
+    &inner[..inner.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(inner.len())]
 }
 
 fn skip_blank_lines(text: &str) -> &str {

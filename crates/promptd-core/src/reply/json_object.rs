@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::exact::{self, Notes};
+
 /// The most levels of objects and arrays that an action's payload may have.
 ///
 /// Payloads travel as protobuf, where a level takes up to three nested messages, and readers in every language stop at
@@ -10,30 +12,34 @@ pub const MAX_DEPTH: usize = 32;
 
 /// An object that begins some text.
 pub(super) enum Found {
-    /// A valid one, and how many bytes it takes.
-    Object(Map<String, Value>, usize),
+    /// A valid one.
+    Object(Object),
     /// Its braces close after so many bytes, but it is not valid.
     Invalid(usize, String),
     /// It does not close.
     Open(&'static str),
 }
 
-/// The object that `text` begins with; its first byte is `{`.
-pub(super) fn read(text: &str) -> Found {
-    match end(text.as_bytes()) {
-        Ok(end) => match serde_json::from_str(&text[..end]) {
-            Ok(object) => Found::Object(object, end),
-            Err(error) => Found::Invalid(end, format!("its payload is not valid JSON ({error})")),
-        },
-        Err(why) => Found::Open(why),
-    }
+/// A valid object.
+pub(super) struct Object {
+    /// What it holds.
+    pub fields: Map<String, Value>,
+    /// How many bytes of the text it takes.
+    pub length: usize,
+    /// What `fields` cannot hold of it, a phrase each.
+    pub inexact: Vec<String>,
 }
 
-/// The object that `text` is, if it is valid and not too deep.
-pub(super) fn within_depth(text: &str) -> Option<Map<String, Value>> {
-    match read(text) {
-        Found::Object(object, end) if end == text.len() => Some(object),
-        _ => None,
+/// The object that `text` begins with; its first byte is `{`.
+pub(super) fn read(text: &str) -> Found {
+    let length = match end(text.as_bytes()) {
+        Ok(end) => end,
+        Err(why) => return Found::Open(why),
+    };
+    let notes = Notes::default();
+    match exact::object(&text[..length], &notes) {
+        Ok(fields) => Found::Object(Object { fields, length, inexact: notes.into_vec() }),
+        Err(error) => Found::Invalid(length, format!("its payload is not valid JSON ({error})")),
     }
 }
 
@@ -97,8 +103,8 @@ mod tests {
             ("{\n \"a\": -1.5e+3 }", "{\n \"a\": -1.5e+3 }"),
             ("{\"界\":\"é\"}", "{\"界\":\"é\"}"),
         ] {
-            let Found::Object(_, end) = read(text) else { panic!("{text}") };
-            assert_eq!(&text[..end], object);
+            let Found::Object(found) = read(text) else { panic!("{text}") };
+            assert_eq!(&text[..found.length], object);
         }
     }
 

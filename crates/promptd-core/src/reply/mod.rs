@@ -1,139 +1,104 @@
 //! Replies: what a model answered, judged by the contract that its prompt taught it.
 //!
-//! A reply can acknowledge a heartbeat, which means that there is nothing to deliver, and it can carry actions. The rest
-//! is text. A malformed action stays in the text and is a finding: nothing of a reply is lost silently. Every function
-//! here takes linear time in the reply's length, whatever its contents.
+//! A reply can acknowledge a heartbeat, which means that there is nothing to deliver, and it can carry actions. Thoughts are
+//! taken away; the rest is text. An action that is none stays in the text and is a finding: nothing of a reply is lost
+//! silently. Every function here takes linear time in the reply's length, whatever its contents.
 
-mod action_tags;
+mod code;
+mod cuts;
+mod exact;
+mod findings;
 mod heartbeat;
-mod json_action;
+mod json_form;
 mod json_object;
 mod lenient;
+mod payload;
+mod tag_form;
+mod thoughts;
 
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use crate::finding::{Code, Finding, Place};
+use crate::{
+    finding::Finding,
+    profile::{Acknowledgement, ActionForm, ReplyContract},
+};
 
-pub use heartbeat::TOKEN;
-pub use json_object::MAX_DEPTH;
+use self::findings::Findings;
+pub use self::{findings::MAX_FINDINGS, heartbeat::TOKEN, json_object::MAX_DEPTH};
 
-/// The most findings of one reply; one more counts the rest.
-pub const MAX_FINDINGS: usize = 100;
-
-/// How a profile's replies are to be read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum ReplyContract {
-    /// The token alone acknowledges; `[TAG:{json}]` is an action.
-    #[default]
-    ActionTags,
-    /// A reply that contains the token acknowledges, whatever else it says; actions as above.
-    TokenAnywhere,
-    /// The reply is one JSON action.
-    JsonAction,
-}
-
-impl ReplyContract {
-    /// Every contract.
-    pub const ALL: [Self; 3] = [Self::ActionTags, Self::TokenAnywhere, Self::JsonAction];
-
-    /// The contract of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|contract| contract.as_str() == name)
-    }
-
-    /// Its name, as profiles write it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ActionTags => "five-layer",
-            Self::TokenAnywhere => "kai",
-            Self::JsonAction => "airi",
-        }
-    }
-}
+/// The most actions of one reply; further ones stay in the text.
+pub const MAX_ACTIONS: usize = 1_000;
 
 /// What a reply says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {
-    /// The reply without the acknowledgement and without its actions.
+    /// The reply without its thoughts, the acknowledgement and its actions.
     pub text: String,
     /// The agent had nothing to say: deliver nothing. Only on a heartbeat turn.
     pub heartbeat_ok: bool,
-    /// In reply order.
+    /// In reply order, at most [`MAX_ACTIONS`].
     pub actions: Vec<Action>,
-    /// Malformed actions, at most [`MAX_FINDINGS`] and one that counts the rest.
+    /// What could not be read as it is, at most [`MAX_FINDINGS`] and one that counts the rest.
     pub findings: Vec<Finding>,
 }
 
 /// Something that the agent asks to be done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Action {
-    /// What: `CALENDAR_ACTION`; with [`ReplyContract::JsonAction`] the payload's `action`.
+    /// What: `CALENDAR_ACTION`; with [`ActionForm::Json`] the payload's `action`.
     pub tag: String,
-    /// With what.
+    /// With what: fields that are left out have their defaults.
     pub payload: Map<String, Value>,
+    /// The payload's JSON as it is in the reply, if it has what `payload` cannot hold exactly: a whole number beyond
+    /// 2^53, or a key twice.
+    pub payload_text: Option<String>,
     /// Its byte range in the reply.
     pub range: Range<usize>,
+}
+
+/// A reply taken apart, its acknowledgement not yet judged.
+struct Parts {
+    text: String,
+    actions: Vec<Action>,
+    findings: Findings,
 }
 
 /// Judges a reply. `heartbeat` says whether it answers a heartbeat turn: on any other, a token alone on the first or
 /// last line is removed too, but acknowledges nothing.
 #[must_use]
-pub fn parse(text: &str, heartbeat: bool, contract: ReplyContract) -> Reply {
-    let mut reply = match contract {
-        ReplyContract::TokenAnywhere if heartbeat && heartbeat::contains_token(text) => {
-            let mut reply = action_tags::take(text);
-            reply.text = heartbeat::without_any_token(&reply.text);
-            reply.heartbeat_ok = true;
-            reply
-        }
-        ReplyContract::ActionTags | ReplyContract::TokenAnywhere => tagged(text, heartbeat),
-        ReplyContract::JsonAction => json_action::parse(text, heartbeat),
-    };
-    bound(&mut reply.findings);
-    reply
-}
-
-/// A reply that acknowledges has no action: an action is something to say.
-fn tagged(text: &str, heartbeat: bool) -> Reply {
-    let mut reply = action_tags::take(text);
-    let rest = heartbeat::without_token(&reply.text);
-    reply.heartbeat_ok = heartbeat && reply.actions.is_empty() && heartbeat::is_nothing(rest);
-    if reply.heartbeat_ok {
-        reply.text.clear();
-    } else if rest.len() < reply.text.len() {
-        reply.text = rest.to_owned();
+pub fn parse(text: &str, heartbeat: bool, contract: &ReplyContract) -> Reply {
+    if contract.form == ActionForm::Json {
+        return json_form::parse(text, heartbeat, contract);
     }
-    reply
-}
-
-/// A malformed action: where, which, and why.
-fn malformed(at: usize, what: &str, why: &str) -> Finding {
-    Finding::new(Code::ActionMalformed, Place::field("text"), format!("{what} at byte {at} stays in the text: {why}"))
-}
-
-fn bound(findings: &mut Vec<Finding>) {
-    let Some(more) = findings.len().checked_sub(MAX_FINDINGS).filter(|&more| more > 0) else { return };
-    findings.truncate(MAX_FINDINGS);
-    let message = format!("{more} more malformed actions stay in the text");
-    findings.push(Finding::new(Code::FindingsOmitted, Place::field("text"), message));
+    let Parts { text, actions, findings } = tag_form::take(text, contract);
+    let findings = findings.into_vec();
+    if contract.acknowledgement == Acknowledgement::Anywhere && heartbeat && heartbeat::contains_token(&text) {
+        return Reply { text: heartbeat::without_any_token(&text), heartbeat_ok: true, actions, findings };
+    }
+    let rest = heartbeat::without_token(&text);
+    // A reply that acknowledges has no action: an action is something to say.
+    let heartbeat_ok = heartbeat && actions.is_empty() && heartbeat::is_nothing(&rest);
+    Reply { text: if heartbeat_ok { String::new() } else { rest }, heartbeat_ok, actions, findings }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use proptest::prelude::*;
 
     use super::*;
 
+    fn word(word: &str) -> ReplyContract {
+        ReplyContract::of_word(word).unwrap()
+    }
+
     #[test]
-    fn contracts_parse_back() {
-        for contract in ReplyContract::ALL {
-            assert_eq!(ReplyContract::parse(contract.as_str()), Some(contract));
-        }
-        assert_eq!(ReplyContract::parse("Kai"), None);
+    fn every_word_has_a_meaning() {
+        assert!(ReplyContract::WORDS.into_iter().all(|word| ReplyContract::of_word(word).is_some()));
+        assert_eq!(ReplyContract::of_word("Kai"), None);
     }
 
     #[test]
@@ -154,9 +119,9 @@ mod tests {
             " \n",
             "<br/>",
         ] {
-            let reply = parse(text, true, ReplyContract::ActionTags);
+            let reply = parse(text, true, &word("five-layer"));
             assert_eq!(reply, Reply { heartbeat_ok: true, ..Reply::default() }, "{text:?}");
-            assert!(!parse(text, false, ReplyContract::ActionTags).heartbeat_ok, "{text:?}");
+            assert!(!parse(text, false, &word("five-layer")).heartbeat_ok, "{text:?}");
         }
     }
 
@@ -178,18 +143,18 @@ mod tests {
             (" kept as it is \n", " kept as it is \n"),
         ] {
             for heartbeat in [true, false] {
-                let reply = parse(text, heartbeat, ReplyContract::ActionTags);
+                let reply = parse(text, heartbeat, &word("five-layer"));
                 assert_eq!(reply, Reply { text: kept.into(), ..Reply::default() }, "{text:?}");
             }
         }
-        assert_eq!(parse("HEARTBEAT_OK", false, ReplyContract::ActionTags), Reply::default());
+        assert_eq!(parse("HEARTBEAT_OK", false, &word("five-layer")), Reply::default());
     }
 
     #[test]
     fn an_action_is_something_to_say() {
-        let reply = parse("HEARTBEAT_OK\n[REMINDER:{}]", true, ReplyContract::ActionTags);
+        let reply = parse("HEARTBEAT_OK\n[REMINDER:{}]", true, &word("five-layer"));
         assert_eq!((reply.text.as_str(), reply.heartbeat_ok, reply.actions.len()), ("", false, 1));
-        let reply = parse("[REMINDER:{]", true, ReplyContract::ActionTags);
+        let reply = parse("[REMINDER:{]", true, &word("five-layer"));
         assert_eq!((reply.text.as_str(), reply.heartbeat_ok, reply.findings.len()), ("[REMINDER:{]", false, 1));
     }
 
@@ -203,18 +168,81 @@ mod tests {
             ("Disk full", false, "Disk full"),
             ("", true, ""),
         ] {
-            let reply = parse(text, true, ReplyContract::TokenAnywhere);
+            let reply = parse(text, true, &word("kai"));
             assert_eq!((reply.text.as_str(), reply.heartbeat_ok), (kept, ok), "{text:?}");
-            assert!(!parse(text, false, ReplyContract::TokenAnywhere).heartbeat_ok);
+            assert!(!parse(text, false, &word("kai")).heartbeat_ok);
         }
-        assert_eq!(parse("Fine. HEARTBEAT_OK", false, ReplyContract::TokenAnywhere).text, "Fine. HEARTBEAT_OK");
+        assert_eq!(parse("Fine. HEARTBEAT_OK", false, &word("kai")).text, "Fine. HEARTBEAT_OK");
+    }
+
+    #[test]
+    fn hostile_text_takes_linear_time() {
+        let start = Instant::now();
+        let (size, half) = (1_usize << 18, 1_usize << 17);
+        let units = [
+            "[A:{",
+            "[A:{\"",
+            "[A:{\"a\":",
+            "[A:{\"a\":[",
+            "[A:{ \\\"",
+            "[A:{\"a\":\"",
+            "[",
+            "[A",
+            "[A:",
+            "[A:[",
+            "[A: ",
+            "[A:{x\"",
+            "<",
+            "<think>",
+            "</think>",
+            "<think/> ",
+            "<think>[A:{}]</think>",
+            "`",
+            "` ",
+            "`a``b",
+            "```\n",
+            "~~~ x\n",
+            "\n> - ```",
+            "{",
+            "{\"a\":",
+            "{'a':'",
+            "{a:1 ",
+            "{\"action\":\"a\"",
+            "```json\n{",
+            "``` {",
+            "/*{",
+            "\\",
+            "\n \n`",
+            "HEARTBEAT_OK\n",
+            "HEARTBEAT_OK</b>\n",
+            "*",
+        ];
+        let runs: String = (1..600).map(|length| "`".repeat(length) + " ").collect();
+        let nested = [("[A:{\"a\":", "}]"), ("[A:{\"a\":{", "}}"), ("<think>", "</think>"), ("{\"a\":", "}")]
+            .map(|(open, close)| open.repeat(half / open.len()) + &close.repeat(half / open.len()));
+        let repeated = units.map(|unit| unit.repeat(size / unit.len()));
+        for text in repeated.into_iter().chain(nested).chain([runs.clone(), runs.clone() + "\n\n" + &runs]) {
+            for contract in ReplyContract::WORDS.map(word) {
+                let reply = parse(&text, true, &contract);
+                assert!(reply.actions.len() <= MAX_ACTIONS && reply.text.len() <= text.len());
+            }
+        }
+        // Quadratic time would be many minutes.
+        assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn actions_are_bounded() {
+        let reply = parse(&"[A:{}]".repeat(MAX_ACTIONS + 2), false, &word("five-layer"));
+        assert_eq!((reply.actions.len(), reply.text.as_str()), (MAX_ACTIONS, "[A:{}][A:{}]"));
+        assert_eq!(reply.findings.len(), 2);
     }
 
     #[test]
     fn findings_are_bounded() {
-        let reply = parse(&"[A:{]".repeat(1_000), false, ReplyContract::ActionTags);
+        let reply = parse(&"[A:{]".repeat(1_000), false, &word("five-layer"));
         assert_eq!(reply.findings.len(), MAX_FINDINGS + 1);
-        assert_eq!(reply.findings[MAX_FINDINGS].message, "900 more malformed actions stay in the text");
+        assert_eq!(reply.findings[MAX_FINDINGS].message, "900 more findings of this reply are left out");
     }
 
     proptest! {
@@ -223,8 +251,8 @@ mod tests {
             text in "(\\[|[A-Z]|:|\\{|\\}|\\]|\"|\\\\|,|1|界|\n| |<|>|`|/|think|HEARTBEAT_OK|\\[A:\\{\"k\":1\\}\\]){0,60}",
             heartbeat: bool,
         ) {
-            for contract in ReplyContract::ALL {
-                let reply = parse(&text, heartbeat, contract);
+            for contract in ReplyContract::WORDS.map(word) {
+                let reply = parse(&text, heartbeat, &contract);
                 let mut end = 0;
                 for action in &reply.actions {
                     prop_assert!(action.range.start >= end);

@@ -1,6 +1,7 @@
 //! From a decoded profile to a checked one: every template compiled, every name resolved, every fault placed.
 
 mod limits;
+mod reply;
 mod section;
 mod templates;
 
@@ -18,7 +19,6 @@ use super::{
 use crate::{
     finding::Code,
     id::Id,
-    reply::ReplyContract,
     turn::{Role, Stage, TurnFields},
 };
 
@@ -44,15 +44,14 @@ pub(super) fn compile(
     compiler.unique(&raw.messages);
     compiler.reach_summaries(&raw.messages, &parts);
     share_budgets(&mut parts, compiler.budgets.len());
-    let contracts = ReplyContract::ALL.map(|contract| (contract.as_str(), contract));
-    let reply = raw.reply.as_ref().and_then(|written| compiler.one_of(written, "reply contract", &contracts));
+    let reply = raw.reply.as_ref().map(|reply| compiler.reply(reply)).unwrap_or_default();
     Profile {
         name,
         description: raw.description.map(|written| written.value.trim().to_owned()).unwrap_or_default(),
         extends: raw.extends.map(|written| written.value),
         built_in,
         source,
-        reply: reply.unwrap_or_default(),
+        reply: Arc::new(reply),
         budgets: compiler.budgets,
         inputs: compiler.inputs,
         templates: compiler.templates,

@@ -1,5 +1,6 @@
 //! A profile's YAML, decoded: every key optional, every value with its place, so that one profile can extend another.
 
+mod reply;
 mod section;
 mod spanned;
 
@@ -7,6 +8,7 @@ use std::sync::Arc;
 
 use self::spanned::{amount, spanned, text, texts};
 pub(super) use self::{
+    reply::RawReply,
     section::RawSection,
     spanned::{ProfileFault, Spanned},
 };
@@ -25,7 +27,7 @@ pub(super) struct RawProfile {
     /// `description`.
     pub description: Option<Spanned<String>>,
     /// `reply`.
-    pub reply: Option<Spanned<String>>,
+    pub reply: Option<RawReply>,
     /// `inputs`: name and declaration.
     pub inputs: Vec<(Spanned<String>, Node)>,
     /// `budgets`: name and declaration.
@@ -103,7 +105,7 @@ impl RawProfile {
             name: text(&mut fields, "name", file),
             extends: text(&mut fields, "extends", file),
             description: text(&mut fields, "description", file),
-            reply: text(&mut fields, "reply", file),
+            reply: RawReply::read(&mut fields, file),
             inputs: fields.pairs("inputs").iter().map(input).collect(),
             budgets: budgets(&mut fields, file),
             messages: fields.each("messages").into_iter().filter_map(|message| read_message(message, file)).collect(),

@@ -1,10 +1,12 @@
 //! A checked profile: what assembly runs on.
 
 mod budget;
+mod reply;
 mod section;
 
 pub use self::{
     budget::{Amount, Budget, OnOverflow, Share, Unit},
+    reply::{Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, JsonReading, OtherFields, ReplyContract},
     section::{Body, Each, Fact, SectionSpec, Stability, SummaryTree},
 };
 
@@ -17,7 +19,6 @@ use super::{
 };
 use crate::{
     id::Id,
-    reply::ReplyContract,
     turn::{Role, Stage},
 };
 
@@ -34,8 +35,8 @@ pub struct Profile {
     pub built_in: bool,
     /// The YAML it was read from.
     pub source: Arc<str>,
-    /// How replies are judged.
-    pub reply: ReplyContract,
+    /// How replies are read.
+    pub reply: Arc<ReplyContract>,
     /// What callers may give.
     pub inputs: Vec<Input>,
     /// Limits that sections share.

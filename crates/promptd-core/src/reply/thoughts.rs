@@ -22,12 +22,12 @@ pub(super) enum Kind {
 
 /// The tag of thoughts that `text`, whose first byte is `<`, begins with; names are compared without case.
 pub(super) fn tag<'n>(text: &str, names: &'n [String]) -> Option<Tag<'n>> {
-    let length = text.bytes().take(MAX_TAG_BYTES).position(|b| b == b'>')? + 1;
+    let length = text.bytes().take(MAX_TAG_BYTES).skip(1).position(|b| matches!(b, b'>' | b'<'))? + 2;
     let inner = text[1..length - 1].trim();
     let (inner, closes) = inner.strip_prefix('/').map_or((inner, false), |rest| (rest.trim_start(), true));
     let (inner, empty) = inner.strip_suffix('/').map_or((inner, false), |rest| (rest, true));
     let word = inner.split(char::is_whitespace).next().unwrap_or_default();
-    let name = names.iter().find(|name| name.eq_ignore_ascii_case(word)).filter(|_| !inner.contains('<'))?;
+    let name = names.iter().find(|name| name.eq_ignore_ascii_case(word)).filter(|_| text[..length].ends_with('>'))?;
     let kind = match (closes, empty) {
         (true, _) => Kind::Close,
         (false, true) => Kind::Empty,

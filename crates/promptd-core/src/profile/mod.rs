@@ -33,7 +33,7 @@ pub use set::ProfileSet;
 pub use spec::{
     Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, Amount, Body, Budget, ConversationSpec, Each, Fact,
     Input, JsonReading, MessageSpec, OnOverflow, OtherFields, Part, Profile, ReplyContract, SectionSpec, Share,
-    Stability, SummaryTree, TrimSpec, Unit,
+    Stability, SummaryTree, TrimSpec, Unit, Visibility,
 };
 pub use template::{Scope, Template, Templates};
 pub use types::{Field, Mismatch, Type, check_object, to_rendered};

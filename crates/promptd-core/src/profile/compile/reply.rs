@@ -6,6 +6,7 @@ use super::{
         raw::{ProfileFault, RawReply, Spanned},
         spec::{
             Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, JsonReading, OtherFields, ReplyContract,
+            Visibility,
         },
     },
     Compiler,
@@ -76,7 +77,7 @@ impl Compiler<'_> {
             first_only: fields.bool("first_only").unwrap_or(false),
             exclusive: fields.bool("exclusive").unwrap_or(false),
             strip: fields.bool("strip").unwrap_or(true),
-            hidden: fields.bool("hidden").unwrap_or(false),
+            visibility: if fields.bool("hidden") == Some(true) { Visibility::Hidden } else { Visibility::Taught },
         };
         if form == ActionForm::Json {
             for key in ["first_only", "exclusive", "strip"].into_iter().filter(|key| fields.has(key)) {

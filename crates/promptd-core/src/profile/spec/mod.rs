@@ -6,7 +6,10 @@ mod section;
 
 pub use self::{
     budget::{Amount, Budget, OnOverflow, Share, Unit},
-    reply::{Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, JsonReading, OtherFields, ReplyContract},
+    reply::{
+        Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, JsonReading, OtherFields, ReplyContract,
+        Visibility,
+    },
     section::{Body, Each, Fact, SectionSpec, Stability, SummaryTree},
 };
 

@@ -83,8 +83,18 @@ pub struct ActionSpec {
     pub exclusive: bool,
     /// Whether it is taken out of the text.
     pub strip: bool,
-    /// Read, but left out of what templates show.
-    pub hidden: bool,
+    /// Whether the model learns of it.
+    pub visibility: Visibility,
+}
+
+/// Whether an action is among those that templates show. Every action is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Visibility {
+    /// It is shown.
+    #[default]
+    Taught,
+    /// It is not.
+    Hidden,
 }
 
 /// A declared field of an action.

@@ -32,11 +32,11 @@ impl Tree for Shuffled {
 }
 
 /// Those of the built-in profiles, and those that a word means.
-fn contracts() -> Vec<ReplyContract> {
+static CONTRACTS: LazyLock<Vec<ReplyContract>> = LazyLock::new(|| {
     let built_in = ProfileSet::built_in();
     let declared = built_in.iter().map(|profile| (*profile.reply).clone());
     declared.chain(ReplyContract::WORDS.into_iter().filter_map(ReplyContract::of_word)).collect()
-}
+});
 
 /// All that a caller sees of a prompt.
 fn seen(prompt: &Prompt<'_>) -> String {
@@ -104,7 +104,6 @@ proptest! {
     #[test]
     fn no_reply_panics_and_nothing_of_it_is_invented(reply in text(), tag in "(\\[[A-Z_]{0,4}:\\{.{0,8}\\}?\\]?|[{}\\[\\]\":A-Z]){0,9}", heartbeat: bool) {
         let text = reply + &tag;
-        static CONTRACTS: LazyLock<Vec<ReplyContract>> = LazyLock::new(contracts);
         for contract in CONTRACTS.iter() {
             let read = promptd_core::reply::parse(&text, heartbeat, contract);
             prop_assert!(read.text.len() <= text.len() && (heartbeat || !read.heartbeat_ok));

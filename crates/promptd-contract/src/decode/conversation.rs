@@ -17,7 +17,7 @@ pub(super) fn conversation(raw: proto::Conversation, limits: &Limits, violations
         raw.messages.into_iter().enumerate().filter_map(|(index, raw)| message(raw, index, limits, violations));
     let messages = messages.collect();
     let segments = raw.segments.into_iter().enumerate().map(|(index, raw)| segment(raw, index, violations)).collect();
-    Conversation { messages, segments, first_index: raw.first_index }
+    Conversation { messages, segments, first_index: raw.first_index, held_cut: raw.held_cut }
 }
 
 fn message(

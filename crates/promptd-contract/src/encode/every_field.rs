@@ -13,7 +13,7 @@ use crate::json::descriptors;
 use promptd_core::{
     finding::Severity,
     profile::Stability,
-    prompt::{CachePlan, ConversationOrigin, Outcome, Position, SectionReport, Size, Source},
+    prompt::{CachePlan, CarriedConversation, ConversationOrigin, Outcome, Position, SectionReport, Size, Source},
     turn::{ConversationMessage, Role, ToolCall},
 };
 
@@ -66,6 +66,13 @@ impl Sample {
             findings: vec![Cow::Owned(finding)],
             digest: Digest([2; 32]),
             size: size(30),
+            conversation: Some(CarriedConversation {
+                cut: 1,
+                held: true,
+                uncovered: 2,
+                estimated_tokens: 3,
+                token_budget: 4,
+            }),
             cache_plan: CachePlan { stable_messages: 1, stable_bytes: 2, stable_digest: Digest([3; 32]) },
         };
         Self { prompt, revision: "r", profile: "p", rendered: "text", shape: Shape::default() }
@@ -99,6 +106,10 @@ impl Sample {
 
     fn source(&mut self) -> &mut Source {
         self.section().source.as_mut().unwrap().to_mut()
+    }
+
+    fn carried(&mut self) -> &mut CarriedConversation {
+        self.prompt.conversation.as_mut().unwrap()
     }
 
     fn finding(&mut self) -> &mut Finding {
@@ -167,6 +178,11 @@ const CASES: &[Case] = &[
     ("size.tokens", &[], |s| s.prompt.size.tokens = None),
     ("cache_plan.stable_messages", &[], |s| s.prompt.cache_plan.stable_messages = 9),
     ("cache_plan.stable_bytes", &[], |s| s.prompt.cache_plan.stable_bytes = 99),
+    ("conversation_window.cut", &[], |s| s.carried().cut = 9),
+    ("conversation_window.held", &[], |s| s.carried().held = false),
+    ("conversation_window.uncovered", &[], |s| s.carried().uncovered = 9),
+    ("conversation_window.estimated_tokens", &[], |s| s.carried().estimated_tokens = 9),
+    ("conversation_window.token_budget", &[], |s| s.carried().token_budget = 9),
     ("cache_plan.stable_digest", &[], |s| s.prompt.cache_plan.stable_digest = Digest([9; 32])),
 ];
 

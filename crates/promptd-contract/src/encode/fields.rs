@@ -8,7 +8,7 @@ use crate::proto;
 use promptd_core::{
     digest::Digest,
     finding::{Finding, Place},
-    prompt::{CachePlan, Message, Position, SectionReport, Size, Source},
+    prompt::{CachePlan, CarriedConversation, Message, Position, SectionReport, Size, Source},
     turn::ToolCall,
 };
 
@@ -130,6 +130,16 @@ impl Fields for CachePlan {
         sink.number(1, self.stable_messages);
         sink.number(2, self.stable_bytes);
         sink.digest(3, self.stable_digest);
+    }
+}
+
+impl Fields for CarriedConversation {
+    fn write(&self, sink: &mut Sink) {
+        sink.number(1, self.cut);
+        sink.number(2, self.held);
+        sink.number(3, self.uncovered);
+        sink.number(4, self.estimated_tokens);
+        sink.number(5, self.token_budget);
     }
 }
 

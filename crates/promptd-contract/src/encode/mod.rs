@@ -107,6 +107,9 @@ impl Fields for Answer<'_> {
         }
         sink.message(9, &prompt.size);
         sink.message(10, &prompt.cache_plan);
+        if let Some(carried) = &prompt.conversation {
+            sink.message(11, carried);
+        }
     }
 
     /// Enough except for long reasons and findings.

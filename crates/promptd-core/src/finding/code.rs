@@ -119,6 +119,10 @@ codes! {
     ConversationTruncated = "CONVERSATION_TRUNCATED", Warning, "Send less, or raise the profile's limit.";
     /// Tool messages without their call, or calls without their results, were left out.
     ConversationUnpaired = "CONVERSATION_UNPAIRED", Warning, "Send a call together with all of its results.";
+    /// Messages that were trimmed are in no summary that the prompt shows.
+    ConversationUncovered = "CONVERSATION_UNCOVERED", Warning, "Send segments that summarise them, or raise the budget.";
+    /// The messages that are carried take more estimated tokens than the profile has for them.
+    ConversationOverBudget = "CONVERSATION_OVER_BUDGET", Warning, "Summarise the older messages and send their segments, or send shorter ones.";
     /// A message of the role system came with a caller's conversation.
     ConversationSystem = "CONVERSATION_SYSTEM", Info, "To refuse such messages, lock `conversation_system` or `ephemeral` in workspace.yaml.";
     /// The id of a tool call was rewritten in `rendered`, since the provider would refuse it.

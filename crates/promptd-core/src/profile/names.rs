@@ -1,6 +1,9 @@
 //! The names that templates may use, and what of a turn each depends on.
 
-use super::types::{Field, Type};
+use super::{
+    range::Range,
+    types::{Field, Type},
+};
 use crate::{turn::TurnFields, yaml::nearest};
 
 /// The names that a template may use: roots, inputs, and locals such as an entry's fields.
@@ -21,6 +24,12 @@ impl Names {
     pub fn with(&self, locals: &[Field], deps: TurnFields) -> Self {
         let locals = locals.iter().map(|field| (field.name.clone(), field.ty.clone(), deps));
         Self(locals.chain(self.0.iter().cloned()).collect())
+    }
+
+    /// These names, as the conversation itself sees them.
+    #[must_use]
+    pub fn of_conversation(&self) -> Self {
+        Self(self.0.iter().filter(|(name, ..)| name != TRIMMED_MESSAGES).cloned().collect())
     }
 
     fn find(&self, name: &str) -> Option<&(String, Type, TurnFields)> {
@@ -93,6 +102,10 @@ const fn flag(name: &'static str, deps: TurnFields) -> Root {
     Root { name, fields: &[], whole: || Type::Bool, deps }
 }
 
+/// How many messages of the history come before the first that is carried. The conversation itself has no such name: what it
+/// leaves out is known only once it is carried.
+const TRIMMED_MESSAGES: &str = "trimmed_messages";
+
 /// All of them. Text that is not known is empty, so that `when: user.name` asks for it.
 pub(super) const ROOTS: &[Root] = &[
     object("agent", &["id", "name"], TurnFields::AGENT),
@@ -106,6 +119,12 @@ pub(super) const ROOTS: &[Root] = &[
     text("ephemeral_system_prompt", TurnFields::EPHEMERAL),
     text("heartbeat_protocol", TurnFields::NONE),
     choice("stage", || words(&["first", "synthesis"]), TurnFields::STAGE),
+    Root {
+        name: TRIMMED_MESSAGES,
+        fields: &[],
+        whole: || Type::Int(Range::NOT_NEGATIVE),
+        deps: TurnFields::CONVERSATION,
+    },
     flag("heartbeat", TurnFields::HEARTBEAT),
     flag("skip_context_files", TurnFields::CONTEXT_FILES),
     Root {

@@ -23,6 +23,7 @@ mod validate;
 
 pub use assembly::{Prepared, assemble, count_tokens, forecast, may_lose};
 pub use output::{
-    CachePlan, CachePrefix, ConversationOrigin, Memo, Message, Outcome, Position, Prompt, SectionReport, Size, Source,
+    CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Memo, Message, Outcome, Position, Prompt,
+    SectionReport, Size, Source,
 };
 pub use validate::TurnError;

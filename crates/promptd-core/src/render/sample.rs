@@ -45,6 +45,7 @@ pub(super) fn prompt(messages: Vec<Message<'_>>) -> Prompt<'_> {
         digest: Digest::default(),
         size: Size::default(),
         cache_plan: CachePlan::default(),
+        conversation: None,
     }
 }
 

@@ -11,6 +11,9 @@ pub struct Conversation {
     pub segments: Vec<Segment>,
     /// Index, in the whole history, of `messages[0]`.
     pub first_index: u64,
+    /// Where the window began in an earlier turn, in the whole history; 0: none yet. Set: the cut is held while it can be,
+    /// and a new one leaves room to hold it.
+    pub held_cut: Option<u64>,
 }
 
 /// A message of the conversation.

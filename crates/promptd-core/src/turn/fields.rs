@@ -73,7 +73,7 @@ impl TurnFields {
             inputs,
             stage,
         } = turn;
-        let Conversation { messages, segments, first_index: _ } = conversation;
+        let Conversation { messages, segments, first_index: _, held_cut: _ } = conversation;
         Self::NOW
             .and_if(agent.is_some(), Self::AGENT)
             .and_if(user.is_some(), Self::USER)

@@ -252,6 +252,7 @@ fn the_history_is_seen_by_a_tree_of_summaries() {
             messages: (0..3).map(said).collect(),
             segments: vec![segment("They met.", 2)],
             first_index: 0,
+            held_cut: None,
         },
         ..turn()
     };
@@ -269,6 +270,27 @@ fn the_history_is_seen_by_a_tree_of_summaries() {
         let mut other = base.clone();
         change(&mut other.conversation);
         assert_ne!(texts(&prompt(&workspace, "own", &other))[0], before[0], "{what}");
+    }
+}
+
+#[test]
+fn what_was_trimmed_is_seen_wherever_a_section_uses_it() {
+    for (place, section) in PLACES {
+        let section = section.replace("EXPRESSION", "trimmed_messages").replace("CONDITION", "trimmed_messages > 0");
+        let own = profile(&section) + "  - conversation: { window: 1 }\n";
+        let workspace = workspace(&FILES, &own);
+        let said = |text: &str| ConversationMessage::new(Role::User, text);
+        let mut base = turn();
+        base.conversation.messages = vec![said("one")];
+        if place == "active skill" {
+            base.inputs = object(json!({"active_skill": "tide"}));
+        }
+        let mut trimmed = base.clone();
+        trimmed.conversation.messages.insert(0, said("none"));
+        let before = texts(&prompt(&workspace, "own", &base));
+        let after = texts(&prompt(&workspace, "own", &trimmed));
+        assert_ne!(before[0], after[0], "{place}");
+        assert_eq!(before.last(), after.last(), "{place}: the window");
     }
 }
 

@@ -122,23 +122,32 @@ impl Compiler<'_> {
 
     fn conversation(&mut self, raw: &RawConversation) -> ConversationSpec {
         let locals = text_fields(&["content", "speaker", "time"]);
-        let names = self.names.with(&locals, TurnFields::CONVERSATION);
+        let globals = self.names.of_conversation();
+        let names = globals.with(&locals, TurnFields::CONVERSATION);
         if let Some(tools) = &raw.tools {
             // Of profiles written before: calls and results are paired under every profile now.
             let _: Option<()> = self.one_of(tools, "tools", &[("all", ()), ("paired", ())]);
         }
         let trim = match (&raw.max_tokens, &raw.summary_budget) {
             (Some(max), Some(part)) => match (self.amount(max), self.share(part)) {
-                (Some(max_tokens), Some(summary_budget)) => Some(TrimSpec { max_tokens, summary_budget }),
+                (Some(max_tokens), Some(summary_budget)) => {
+                    let keep = raw.keep_unsummarised.as_ref();
+                    let keep = keep.and_then(|it| self.condition("conversation.keep_unsummarised", it, &globals));
+                    Some(TrimSpec { max_tokens, summary_budget, keep_unsummarised: keep })
+                }
                 _ => None,
             },
-            (None, None) => None,
+            (None, None) => {
+                if let Some(alone) = &raw.keep_unsummarised {
+                    self.fault(alone, "`keep_unsummarised` needs `max_tokens`: nothing is trimmed here".to_owned());
+                }
+                None
+            }
             (Some(alone), None) | (None, Some(alone)) => {
                 self.fault(alone, "`max_tokens` and `summary_budget` need each other".to_owned());
                 None
             }
         };
-        let globals = self.names.clone();
         ConversationSpec {
             when: raw.when.as_ref().and_then(|written| self.condition("conversation.when", written, &globals)),
             stages: self.stages(raw.stages.as_ref()),

@@ -6,7 +6,7 @@ mod spanned;
 
 use std::sync::Arc;
 
-use self::spanned::{amount, spanned, text, texts};
+use self::spanned::{amount, expression, spanned, text, texts};
 pub(super) use self::{
     reply::RawReply,
     section::RawSection,
@@ -94,6 +94,8 @@ pub(super) struct RawConversation {
     pub max_tokens: Option<Spanned<String>>,
     /// `summary_budget`.
     pub summary_budget: Option<Spanned<String>>,
+    /// `keep_unsummarised`.
+    pub keep_unsummarised: Option<Spanned<String>>,
 }
 
 impl RawProfile {
@@ -165,6 +167,7 @@ fn read_conversation(mut fields: Fields<'_, '_>, file: &Arc<str>) -> RawConversa
         max_tool_result_chars: amount(&mut fields, "max_tool_result_chars", file),
         max_tokens: amount(&mut fields, "max_tokens", file),
         summary_budget: amount(&mut fields, "summary_budget", file),
+        keep_unsummarised: expression(&mut fields, "keep_unsummarised", file),
     };
     fields.finish();
     conversation

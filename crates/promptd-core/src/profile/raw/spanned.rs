@@ -54,12 +54,20 @@ pub(super) fn flag(fields: &mut Fields<'_, '_>, key: &'static str, _: &Arc<str>)
 
 /// A number, or an input's name.
 pub(super) fn amount(fields: &mut Fields<'_, '_>, key: &'static str, file: &Arc<str>) -> Option<Spanned<String>> {
+    scalar(fields, key, file, "a number or the name of an input")
+}
+
+/// An expression, `true` and `false` included.
+pub(super) fn expression(fields: &mut Fields<'_, '_>, key: &'static str, file: &Arc<str>) -> Option<Spanned<String>> {
+    scalar(fields, key, file, "an expression")
+}
+
+fn scalar(fields: &mut Fields<'_, '_>, key: &'static str, file: &Arc<str>, wanted: &str) -> Option<Spanned<String>> {
     let node = fields.node(key)?;
     match &node.value {
         Value::Scalar(scalar) => Some(spanned(scalar.text.clone(), node.at, file)),
         _ => {
-            let name = fields.name(key);
-            let message = format!("`{name}` must be a number or the name of an input, not {}", node.kind());
+            let message = format!("`{}` must be {wanted}, not {}", fields.name(key), node.kind());
             fields.faults().add(Code::WrongType, node.at, message);
             None
         }

@@ -109,6 +109,8 @@ pub struct TrimSpec {
     pub max_tokens: Amount,
     /// The part of it, 0 to 1, that summaries may take.
     pub summary_budget: Share,
+    /// Whether messages after the last summarised one are kept, even beyond the budget; absent: they are not.
+    pub keep_unsummarised: Option<Template>,
 }
 
 impl Profile {

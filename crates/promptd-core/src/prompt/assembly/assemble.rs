@@ -12,7 +12,10 @@ use crate::{
     prompt::{
         budget::Budgets,
         conversation::{self, ConversationWindow},
-        output::{CachePlan, Message, Outcome, Position, Prompt, SectionReport, Size, digest, sort_findings},
+        output::{
+            CachePlan, CarriedConversation, Message, Outcome, Position, Prompt, SectionReport, Size, digest,
+            sort_findings,
+        },
         scope::{Inputs, TurnScope},
         section::{self, RenderedSection},
         validate::{self, TurnError},
@@ -43,13 +46,16 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
     section::check_active_skill(&scope)?;
     // Before the messages: sections above the conversation may depend on what it leaves out.
     let mut window = profile.conversation().map(|spec| conversation::carry(spec, &scope));
-    scope.trimmed = window.as_mut().and_then(|window| window.trimmed.take());
+    if let Some(window) = &mut window {
+        scope.trimmed = std::mem::take(&mut window.trimmed);
+    }
     let mut assembly = Assembly {
         turn_fields: TurnFields::set_by(turn),
         budgets: Budgets::new(&scope),
         messages: Vec::with_capacity(profile.parts.len() + turn.conversation.messages.len()),
         sections: Vec::with_capacity(32),
         findings: findings.into_iter().map(Cow::Owned).collect(),
+        carried: None,
     };
     assembly.findings.extend(snapshot.active.iter().map(Cow::Borrowed));
     if profile.name != snapshot.manifest.profile {
@@ -64,7 +70,7 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
         }
     }
     if profile.conversation().is_none() && !turn.conversation.messages.is_empty() {
-        assembly.conversation(conversation::not_carried());
+        assembly.conversation(conversation::not_carried(turn));
     }
     Ok(assembly.finish())
 }
@@ -91,6 +97,7 @@ struct Assembly<'a> {
     messages: Vec<Message<'a>>,
     sections: Vec<SectionReport<'a>>,
     findings: Vec<Cow<'a, Finding>>,
+    carried: Option<CarriedConversation>,
 }
 
 impl<'a> Assembly<'a> {
@@ -134,6 +141,7 @@ impl<'a> Assembly<'a> {
 
     fn conversation(&mut self, window: ConversationWindow<'a>) {
         let first = clamped(self.messages.len());
+        self.carried = window.carried;
         self.messages.extend(window.messages);
         self.sections.extend(window.sections.into_iter().map(|mut section| {
             if let Some(position) = &mut section.position {
@@ -146,14 +154,11 @@ impl<'a> Assembly<'a> {
 
     fn finish(mut self) -> Prompt<'a> {
         sort_findings(&mut self.findings);
-        let size = self.messages.iter().fold(Size::default(), |sum, message| Size {
-            bytes: sum.bytes + message.size.bytes,
-            chars: sum.chars + message.size.chars,
-            tokens: None,
-        });
+        let size = Size::sum(self.messages.iter().map(|message| message.size));
         Prompt {
             digest: digest::list(self.messages.iter().map(|message| message.digest)),
             cache_plan: CachePlan::of(&self.messages),
+            conversation: self.carried,
             size,
             messages: self.messages,
             sections: self.sections,

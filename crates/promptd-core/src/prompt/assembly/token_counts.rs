@@ -23,7 +23,7 @@ pub fn count_tokens(prompt: &mut Prompt<'_>, snapshot: &Prepared, profile: &Prof
     let counter = Counter { encoding, shared: prepared.map_or(&[], |prepared| prepared.counts(profile, encoding)) };
     let mut placed: Vec<_> = prompt.sections.iter().enumerate().filter_map(Placed::of).collect();
     placed.sort_by_key(|section| section.message);
-    let (mut rest, mut total) = (placed.as_slice(), 0);
+    let (mut rest, mut total, mut conversation) = (placed.as_slice(), 0, 0);
     let mut counts = vec![0; prompt.sections.len()];
     for (index, message) in (0..).zip(&mut prompt.messages) {
         let here;
@@ -31,19 +31,22 @@ pub fn count_tokens(prompt: &mut Prompt<'_>, snapshot: &Prepared, profile: &Prof
         let count = counter.message(&message.content, here, &mut counts);
         message.size.tokens = Some(count);
         total += count;
+        conversation += if message.origin.is_some() { count } else { 0 };
     }
     prompt.size.tokens = Some(total);
     for (section, count) in prompt.sections.iter_mut().zip(counts) {
-        fill(section, count);
+        // Only the conversation is in several messages, and so at no position.
+        let is_conversation = section.position.is_none() && section.included.bytes > 0;
+        fill(section, if is_conversation { conversation } else { count });
     }
 }
 
 fn fill(section: &mut SectionReport<'_>, count: u64) {
     section.included.tokens = Some(count);
     section.original.tokens = match section.outcome {
-        Outcome::Included => Some(count),
+        Outcome::Included if section.original.bytes == section.included.bytes => Some(count),
         Outcome::Omitted if section.original.bytes == 0 => Some(0),
-        Outcome::Omitted | Outcome::Truncated | Outcome::Dropped => None,
+        Outcome::Included | Outcome::Omitted | Outcome::Truncated | Outcome::Dropped => None,
     };
 }
 

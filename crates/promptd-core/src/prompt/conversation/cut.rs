@@ -30,17 +30,23 @@ impl Cut {
 
     /// Leaves `count` more units out at the front, and returns how many messages that are.
     pub(super) fn trim(&mut self, units: &[Unit], count: usize, is_users: impl Fn(&Unit) -> bool) -> usize {
-        let before = self.units(units).map(Unit::len).sum::<usize>();
+        let before = self.of(units).map(Unit::len).sum::<usize>();
         self.start += count;
         if self.users.is_none() && count > 0 {
             self.users = users_before(units, self.start, is_users);
         }
-        before - self.units(units).map(Unit::len).sum::<usize>()
+        before - self.of(units).map(Unit::len).sum::<usize>()
     }
 
-    /// The units that are carried, in order.
-    pub(super) fn units<'u>(&self, units: &'u [Unit]) -> impl Iterator<Item = &'u Unit> {
-        self.users.map(|index| &units[index]).into_iter().chain(&units[self.start..])
+    /// Of one value a unit, those of the units that are carried, in order.
+    pub(super) fn of<'u, T>(&self, all: &'u [T]) -> impl Iterator<Item = &'u T> {
+        self.users.map(|index| &all[index]).into_iter().chain(&all[self.start..])
+    }
+
+    /// Of one value a unit, those of the units that are not carried.
+    pub(super) fn left_out<'u, T>(&self, all: &'u [T]) -> impl Iterator<Item = &'u T> {
+        let users = self.users;
+        all[..self.start].iter().enumerate().filter(move |(index, _)| Some(*index) != users).map(|(_, value)| value)
     }
 }
 

@@ -17,6 +17,12 @@ use crate::{
     turn::{ConversationMessage, Role},
 };
 
+/// The size of a message: of what there was to say, and of what was said.
+pub(super) struct CarriedSize {
+    pub original: Size,
+    pub included: Size,
+}
+
 /// Adds the message at `index` to the window: a long tool result cut, the rest in the profile's form.
 pub(super) fn carry<'a>(
     spec: &ConversationSpec,
@@ -24,17 +30,19 @@ pub(super) fn carry<'a>(
     index: usize,
     result_limit: u64,
     window: &mut ConversationWindow<'a>,
-) {
+) -> CarriedSize {
     let message = &scope.turn.conversation.messages[index];
+    let mut cut_size = None;
     let content = if let Some(cut) = tool_results::shortened(message, result_limit) {
-        let included = Size::of(&message.content[..cut.head]);
+        let (original, included) = (Size::of(&message.content), Size::of(&message.content[..cut.head]));
+        cut_size = Some(CarriedSize { original, included });
         let end = clamped(cut.text.len());
         let at = clamped(window.messages.len());
         window.findings.push(cut_finding(index, &cut.reason));
         window.sections.push(SectionReport {
             id: message_id(index),
             position: Some(Position { message: at, bytes: 0..end }),
-            original: Size::of(&message.content),
+            original,
             included,
             ..report(Outcome::Truncated, cut.reason)
         });
@@ -43,6 +51,7 @@ pub(super) fn carry<'a>(
         let written = written(spec, scope, message, index, &mut window.findings);
         written.map_or(Cow::Borrowed(&*message.content), Cow::Owned)
     };
+    let size = Size::of(&content);
     window.messages.push(Message {
         role: message.role,
         name: "",
@@ -50,7 +59,7 @@ pub(super) fn carry<'a>(
         digest: digest::message(message.role, "", &[digest::chunk("", &content)]),
         cache_prefix: Cow::default(),
         memo: None,
-        size: Size::of(&content),
+        size,
         stability: Stability::Volatile,
         origin: Some(ConversationOrigin {
             index: clamped(index),
@@ -59,6 +68,7 @@ pub(super) fn carry<'a>(
         }),
         content,
     });
+    cut_size.unwrap_or(CarriedSize { original: size, included: size })
 }
 
 /// A message's text as the profile writes it; `None`: as it is.

@@ -5,32 +5,43 @@
 
 mod cut;
 mod duplicates;
+mod history;
 mod message;
-pub(crate) mod segments;
+mod segments;
 mod tool_results;
 mod trim;
 mod units;
 mod window;
 
-use super::{output::SectionReport, scope::TurnScope};
-use crate::{profile::ConversationSpec, turn::Role};
+use super::{
+    output::{CarriedConversation, SectionReport},
+    scope::TurnScope,
+};
+use crate::{
+    profile::ConversationSpec,
+    turn::{Role, Turn},
+};
 
 use cut::Cut;
+use message::CarriedSize;
+use trim::TrimBudget;
 use units::Unit;
 pub(crate) use window::ConversationWindow;
 use window::{LeftOut, summary, system_message};
 
 /// The report for a profile that has no place for a conversation.
-pub(crate) fn not_carried() -> ConversationWindow<'static> {
-    ConversationWindow::omitted("The profile has no place for a conversation: the caller adds it.")
+pub(crate) fn not_carried(turn: &Turn) -> ConversationWindow<'_> {
+    let reason = "The profile has no place for a conversation: the caller adds it.";
+    ConversationWindow::omitted(&turn.conversation, reason)
 }
 
 /// Carries the turn's conversation.
 pub(crate) fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> ConversationWindow<'a> {
+    let conversation = &scope.turn.conversation;
     if let Some(reason) = omitted(spec, scope) {
-        return ConversationWindow::omitted(reason);
+        return ConversationWindow::omitted(conversation, reason);
     }
-    let all = &scope.turn.conversation.messages;
+    let all = &conversation.messages;
     let mut window = ConversationWindow::default();
     let mut left_out = LeftOut::default();
     let mut lost: Vec<SectionReport<'static>> = Vec::new();
@@ -47,22 +58,30 @@ pub(crate) fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> Conve
     let newest = spec.window.as_ref().and_then(|window| scope.amount(window));
     let mut cut = Cut::window(&units, newest, is_users);
     let result_limit = spec.max_tool_result_chars.as_ref().and_then(|limit| scope.amount(limit)).unwrap_or(0);
-    if let Some(trim) = &spec.trim {
-        let budget = trim::TrimBudget::of(trim, scope);
-        let trimmed = trim::trim_front(scope, &units[cut.start..], result_limit, budget.raw);
-        left_out.trimmed = cut.trim(&units, trimmed, is_users);
+    let mut carried = CarriedConversation::default();
+    let budget = spec.trim.as_ref().map(|trim| TrimBudget::of(trim, scope));
+    if let (Some(trim), Some(budget)) = (&spec.trim, &budget) {
+        let sizes = trim::sizes(scope, &units, result_limit);
+        let trimmed = trim::trim_front(trim, scope, &units[cut.start..], &sizes[cut.start..], budget);
+        left_out.trimmed = cut.trim(&units, trimmed.start, is_users);
         left_out.budget = budget.raw;
-        window.trimmed = budget.trimmed(units.get(cut.start).map_or(0, |unit| trim::position(scope, unit.message)));
+        carried.held = trimmed.held;
+        carried.estimated_tokens = cut.of(&sizes).copied().fold(0, u64::saturating_add);
+        carried.token_budget = budget.raw;
     }
-    let carried: Vec<usize> = cut.units(&units).flat_map(Unit::indices).collect();
-    if let Some(&first) = carried.iter().find(|&&index| all[index].role == Role::System) {
+    window.trimmed = history::before(scope, &units, &cut, budget.as_ref());
+    carried.cut = window.trimmed.messages;
+    carried.uncovered = window.trimmed.uncovered;
+    window.findings.extend(history::findings(conversation, &carried));
+    let indices: Vec<usize> = cut.of(&units).flat_map(Unit::indices).collect();
+    if let Some(&first) = indices.iter().find(|&&index| all[index].role == Role::System) {
         window.findings.push(system_message(first));
     }
-    window.sections.push(summary(all.len(), carried.len(), &left_out));
     window.sections.append(&mut lost);
-    for index in carried {
-        message::carry(spec, scope, index, result_limit, &mut window);
-    }
+    let sizes: Vec<CarriedSize> =
+        indices.iter().map(|&index| message::carry(spec, scope, index, result_limit, &mut window)).collect();
+    window.sections.insert(0, summary(all, &indices, &sizes, &left_out));
+    window.carried = (!indices.is_empty()).then_some(carried);
     window
 }
 

@@ -1,15 +1,13 @@
 //! Where a conversation begins once its oldest messages are trimmed.
 //!
 //! The cut is aimed at a place that stays the same for many turns, so that providers can keep the prefix: the end of
-//! a summarised segment, else a multiple of twenty; and then it is walked back to a message of the user.
+//! a summarised segment, else a multiple of twenty; and then it is walked back to a message of the user. A cut that an earlier
+//! turn had is held while what follows it fits. Where a profile asks for it, no cut goes beyond what is summarised.
 
 use super::{segments, tool_results, units::Unit};
 use crate::{
     profile::TrimSpec,
-    prompt::{
-        budget::estimate,
-        scope::{TrimmedHistory, TurnScope},
-    },
+    prompt::{budget::estimate, scope::TurnScope},
     turn::{ConversationMessage, Role},
 };
 
@@ -17,29 +15,53 @@ use crate::{
 const STEP: u64 = 20;
 /// A cut is aimed only where this many messages, or more, are left.
 const LEFT: u64 = 4;
+/// The part of the budget that a new cut fills where it is to be held, so that the next turns have room.
+const HELD_FILL: f64 = 0.6;
 
-/// How many of the units are trimmed.
-pub(super) fn trim_front(scope: &TurnScope<'_>, units: &[Unit], result_limit: u64, budget: u64) -> usize {
+/// Where trimmed units begin.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TrimCut {
+    /// The index of the first unit that is left.
+    pub start: usize,
+    /// Whether it is the cut of an earlier turn.
+    pub held: bool,
+}
+
+/// Where the units begin after trimming; `sizes` are their estimated tokens.
+pub(super) fn trim_front(
+    spec: &TrimSpec,
+    scope: &TurnScope<'_>,
+    units: &[Unit],
+    sizes: &[u64],
+    budget: &TrimBudget,
+) -> TrimCut {
     let conversation = &scope.turn.conversation;
+    let users: Vec<bool> = units.iter().map(|unit| conversation.messages[unit.message].role == Role::User).collect();
+    let positions: Vec<u64> = units.iter().map(|unit| position(scope, unit.message)).collect();
+    let keep = spec.keep_unsummarised.as_ref().filter(|_| budget.summaries > 0);
+    let keeps = keep.is_some_and(|keep| scope.profile.templates.holds(keep, scope) == Ok(true));
+    let history = History {
+        sizes,
+        users: &users,
+        positions: &positions,
+        length: position(scope, conversation.messages.len()),
+        ends: &segments::ends(&conversation.segments),
+        furthest: if keeps { segments::summarised_to(&conversation.segments) } else { u64::MAX },
+    };
+    history.cut(budget.raw, conversation.held_cut)
+}
+
+/// The estimated tokens of each unit, long results as they are cut.
+pub(super) fn sizes(scope: &TurnScope<'_>, units: &[Unit], result_limit: u64) -> Vec<u64> {
     let size = |message: &ConversationMessage| match tool_results::shortened(message, result_limit) {
         Some(cut) => estimate::message(message, &cut.text),
         None => estimate::message(message, &message.content),
     };
     let unit_size = |unit: &Unit| {
-        let sizes = unit.indices().map(|index| size(&conversation.messages[index]));
+        let sizes = unit.indices().map(|index| size(&scope.turn.conversation.messages[index]));
         sizes.fold(0_u64, u64::saturating_add)
     };
-    let sizes: Vec<u64> = units.iter().map(unit_size).collect();
-    let users: Vec<bool> = units.iter().map(|unit| conversation.messages[unit.message].role == Role::User).collect();
-    let positions: Vec<u64> = units.iter().map(|unit| position(scope, unit.message)).collect();
-    let history = History {
-        sizes: &sizes,
-        users: &users,
-        positions: &positions,
-        length: position(scope, conversation.messages.len()),
-        ends: &segments::ends(&conversation.segments),
-    };
-    history.start(budget)
+    units.iter().map(unit_size).collect()
 }
 
 /// A message's index in the whole history.
@@ -49,7 +71,7 @@ pub(super) fn position(scope: &TurnScope<'_>, index: usize) -> u64 {
 
 /// The estimated tokens that a profile has.
 pub(super) struct TrimBudget {
-    /// For messages.
+    /// For messages; 0: no limit.
     pub raw: u64,
     /// For summaries.
     pub summaries: u64,
@@ -64,12 +86,6 @@ impl TrimBudget {
             return Self { raw: max, summaries: 0 };
         }
         Self { raw: part(max, 1.0 - share), summaries: part(max, share) }
-    }
-
-    /// What summaries replace where `before` messages of the history come before those that are carried.
-    pub(super) fn trimmed(&self, before: u64) -> Option<TrimmedHistory> {
-        (before > 0 && self.summaries > 0)
-            .then_some(TrimmedHistory { messages: before, summary_budget: self.summaries })
     }
 }
 
@@ -97,17 +113,30 @@ struct History<'h> {
     length: u64,
     /// Where segments of level 0 end, in the whole history; ascending.
     ends: &'h [u64],
+    /// The greatest position that a new cut may have, in the whole history.
+    furthest: u64,
 }
 
 impl History<'_> {
-    /// The index of the first unit to carry, so that at most `budget` tokens are; 0: all are. The last unit stays in any
-    /// case. A budget of 0 means no limit.
-    fn start(&self, budget: u64) -> usize {
-        let mut rest = self.sizes.iter().fold(0_u64, |sum, &size| sum.saturating_add(size));
-        if budget == 0 || rest <= budget {
-            return 0;
+    /// Where the units to carry begin, so that at most `budget` tokens are; 0: all are. The last unit stays in any
+    /// case, and so do those that must not be cut off. A budget of 0 means no limit.
+    fn cut(&self, budget: u64, held: Option<u64>) -> TrimCut {
+        let fits = |sizes: &[u64]| sizes.iter().fold(0_u64, |sum, &size| sum.saturating_add(size)) <= budget;
+        if budget == 0 || fits(self.sizes) {
+            return TrimCut { start: 0, held: false };
         }
         let last = self.sizes.len() - 1;
+        let at = held.and_then(|held| self.positions.binary_search(&held).ok());
+        if let Some(start) = at.filter(|&start| start < last && self.users[start] && fits(&self.sizes[start..])) {
+            return TrimCut { start, held: true };
+        }
+        let fill = if held.is_some() { part(budget, HELD_FILL).max(1) } else { budget };
+        TrimCut { start: self.hold_back(self.new_cut(fill)), held: false }
+    }
+
+    fn new_cut(&self, budget: u64) -> usize {
+        let last = self.sizes.len() - 1;
+        let mut rest = self.sizes.iter().fold(0_u64, |sum, &size| sum.saturating_add(size));
         let mut cut = 0;
         while rest > budget && cut < last {
             rest = rest.saturating_sub(self.sizes[cut]);
@@ -120,6 +149,15 @@ impl History<'_> {
         let Some(aimed) = aimed else { return cut };
         let target = self.positions.partition_point(|&position| position < aimed).min(last);
         (cut + 1..=target).rev().find(|&index| self.users[index]).unwrap_or(cut)
+    }
+
+    /// The cut, or the last message of the user that is not beyond the furthest place.
+    fn hold_back(&self, cut: usize) -> usize {
+        if self.positions[cut] <= self.furthest {
+            return cut;
+        }
+        let within = self.positions.partition_point(|&position| position <= self.furthest);
+        (0..within).rev().find(|&index| self.users[index]).unwrap_or(0)
     }
 
     /// The stable place after a cut. Only the first segment's end at or after it counts.
@@ -142,7 +180,10 @@ mod tests {
         let sizes = vec![10; usize::try_from(count).unwrap()];
         let users: Vec<bool> = (0..count).map(|i| i % 2 == 0).collect();
         let positions: Vec<u64> = (first..first + count).collect();
-        History { sizes: &sizes, users: &users, positions: &positions, length: first + count, ends }.start(budget)
+        let furthest = u64::MAX;
+        let history =
+            History { sizes: &sizes, users: &users, positions: &positions, length: first + count, ends, furthest };
+        history.cut(budget, None).start
     }
 
     #[test]
@@ -178,9 +219,43 @@ mod tests {
 
     #[test]
     fn a_cut_may_end_on_a_last_message_that_is_not_the_users() {
-        let history =
-            History { sizes: &[9, 9, 9], users: &[true, false, false], positions: &[0, 1, 2], length: 3, ends: &[] };
-        assert_eq!(history.start(10), 2);
+        let (users, positions) = (&[true, false, false], &[0, 1, 2]);
+        let history = History { sizes: &[9, 9, 9], users, positions, length: 3, ends: &[], furthest: u64::MAX };
+        assert_eq!(history.cut(10, None).start, 2);
+    }
+
+    /// A hundred messages of 10, the even ones the user's, of a history that begins 1,000 earlier.
+    #[test]
+    fn a_held_cut_is_held_while_it_can_be() {
+        let (sizes, positions): (Vec<u64>, Vec<u64>) = (0..100).map(|i| (10, 1_000 + i)).unzip();
+        let users: Vec<bool> = (0..100).map(|i| i % 2 == 0).collect();
+        let cut = |held, furthest, budget| {
+            let history =
+                History { sizes: &sizes, users: &users, positions: &positions, length: 1_100, ends: &[], furthest };
+            let TrimCut { start, held } = history.cut(budget, held);
+            (start, held)
+        };
+        let free = u64::MAX;
+        for (why, held, furthest, budget, expected) in [
+            ("it fits", Some(1_050), free, 500, (50, true)),
+            ("what it carries is not summarised: it is held all the same", Some(1_050), 1_000, 500, (50, true)),
+            ("one token too many: a new one to 0.6 of the budget", Some(1_050), free, 499, (80, false)),
+            ("none yet: the same", Some(0), free, 500, (80, false)),
+            ("no wish to hold: the whole budget", None, free, 500, (60, false)),
+            ("not the user's", Some(1_051), free, 500, (80, false)),
+            ("not sent", Some(999), free, 500, (80, false)),
+            ("the last message", Some(1_099), free, 500, (80, false)),
+            ("beyond the end", Some(5_000), free, 500, (80, false)),
+            ("all fits", Some(1_050), free, 1_000, (0, false)),
+            ("no limit", Some(1_050), free, 0, (0, false)),
+            ("held back to what is summarised", None, 1_040, 500, (40, false)),
+            ("and from there to the user", None, 1_041, 500, (40, false)),
+            ("the summaries reach further", None, 1_080, 500, (60, false)),
+            ("nothing that was sent is summarised", None, 900, 500, (0, false)),
+            ("nothing but the first", None, 1_001, 500, (0, false)),
+        ] {
+            assert_eq!(cut(held, furthest, budget), expected, "{why}");
+        }
     }
 
     proptest! {
@@ -191,17 +266,23 @@ mod tests {
             mut ends in prop::collection::vec(any::<u64>(), 0..4),
             near in prop::collection::vec(0_u64..100, 0..4),
             budget in any::<u64>().prop_map(|b| b % 900),
+            held in prop::option::of(0_u64..100),
+            furthest in prop_oneof![Just(u64::MAX), 0_u64..160],
         ) {
             ends.extend(near);
             ends.sort_unstable();
             let (sizes, users): (Vec<u64>, Vec<bool>) = messages.into_iter().unzip();
             let positions: Vec<u64> = (0..sizes.len() as u64).map(|i| first + i).collect();
             let length = first + sizes.len() as u64;
-            let history = History { sizes: &sizes, users: &users, positions: &positions, length, ends: &ends };
-            let start = history.start(budget);
+            let history = History { sizes: &sizes, users: &users, positions: &positions, length, ends: &ends, furthest };
+            let TrimCut { start, held: is_held } = history.cut(budget, held);
             prop_assert!(start < sizes.len());
             let left: u64 = sizes[start..].iter().sum();
-            prop_assert!(budget == 0 || left <= budget || start == sizes.len() - 1);
+            let free = History { furthest: u64::MAX, ..history };
+            let is_held_back = start < free.cut(budget, held).start;
+            prop_assert!(budget == 0 || left <= budget || start == sizes.len() - 1 || is_held_back);
+            prop_assert!(start == 0 || is_held || positions[start] <= furthest);
+            prop_assert!(!is_held || (Some(positions[start]) == held && users[start] && left <= budget));
             prop_assert!(start == 0 || users[start] || !users[start..].contains(&true) || start == sizes.len() - 1);
         }
     }

@@ -2,15 +2,16 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
+use super::message::CarriedSize;
 use crate::{
     finding::{Code, Finding, Place},
     profile::Stability,
     prompt::{
-        output::{Message, Outcome, SectionReport, Size},
+        output::{CarriedConversation, Message, Outcome, SectionReport, Size},
         scope::TrimmedHistory,
     },
     text::thousands,
-    turn::{ConversationMessage, Role},
+    turn::{Conversation, ConversationMessage, Role},
 };
 
 /// The messages that are carried, and what became of the rest.
@@ -21,14 +22,17 @@ pub(crate) struct ConversationWindow<'a> {
     /// One for the window, and one for each message that was cut or lost; positions count from the first carried message.
     pub sections: Vec<SectionReport<'static>>,
     pub findings: Vec<Finding>,
-    /// Set where the profile trims and messages of the history are left out.
-    pub trimmed: Option<TrimmedHistory>,
+    /// What of the history comes before.
+    pub trimmed: TrimmedHistory<'a>,
+    /// `None`: no message is carried.
+    pub carried: Option<CarriedConversation>,
 }
 
 impl ConversationWindow<'_> {
     /// No messages, for a reason.
-    pub(crate) fn omitted(reason: &'static str) -> Self {
-        Self { sections: vec![report(Outcome::Omitted, reason)], ..Self::default() }
+    pub(crate) fn omitted(conversation: &Conversation, reason: &'static str) -> Self {
+        let original = Size::sum(conversation.messages.iter().map(|message| Size::of(&message.content)));
+        Self { sections: vec![SectionReport { original, ..report(Outcome::Omitted, reason) }], ..Self::default() }
     }
 
     /// Reports the messages at `unpaired` as lost: no provider takes them.
@@ -99,11 +103,30 @@ pub(super) struct LeftOut {
     pub unpaired: usize,
 }
 
-/// The report of the window: how many messages are carried, and why the others are not.
-pub(super) fn summary(all: usize, kept: usize, left_out: &LeftOut) -> SectionReport<'static> {
+/// The report of the window: how many messages are carried, why the others are not, and how long they are.
+pub(super) fn summary(
+    all: &[ConversationMessage],
+    carried: &[usize],
+    sizes: &[CarriedSize],
+    left_out: &LeftOut,
+) -> SectionReport<'static> {
+    let mut is_carried = vec![false; all.len()];
+    for &index in carried {
+        is_carried[index] = true;
+    }
+    let others = all.iter().zip(is_carried).filter(|(_, is_carried)| !is_carried);
+    let others = others.map(|(message, _)| Size::of(&message.content));
+    SectionReport {
+        original: Size::sum(sizes.iter().map(|size| size.original).chain(others)),
+        included: Size::sum(sizes.iter().map(|size| size.included)),
+        ..report(Outcome::Included, reason(all.len(), carried.len(), left_out))
+    }
+}
+
+fn reason(all: usize, kept: usize, left_out: &LeftOut) -> String {
     let LeftOut { duplicates, trimmed, budget, unpaired } = *left_out;
     if kept == all {
-        return report(Outcome::Included, "");
+        return String::new();
     }
     let mut reason = format!("{kept} of {all} messages are carried");
     for (count, why) in [(duplicates, "duplicates"), (unpaired, "tool messages without their counterpart")] {
@@ -114,7 +137,7 @@ pub(super) fn summary(all: usize, kept: usize, left_out: &LeftOut) -> SectionRep
     if trimmed > 0 {
         let _ = write!(reason, ", the {trimmed} oldest trimmed to {} estimated tokens", thousands(budget));
     }
-    report(Outcome::Included, reason + ".")
+    reason + "."
 }
 
 #[cfg(test)]
@@ -124,7 +147,7 @@ mod tests {
     #[test]
     fn the_report_counts_what_is_left_out() {
         let none = LeftOut::default;
-        for (all, kept, left_out, reason) in [
+        for (all, kept, left_out, expected) in [
             (0, 0, none(), ""),
             (1, 1, none(), ""),
             (2, 2, none(), ""),
@@ -144,8 +167,7 @@ mod tests {
                 "2 of 3 messages are carried, the 1 oldest trimmed to 1,000 estimated tokens.",
             ),
         ] {
-            let report = summary(all, kept, &left_out);
-            assert_eq!((report.outcome, &*report.reason), (Outcome::Included, reason), "{kept} of {all}");
+            assert_eq!(reason(all, kept, &left_out), expected, "{kept} of {all}");
         }
     }
 }

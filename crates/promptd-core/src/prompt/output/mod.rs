@@ -5,5 +5,5 @@ mod prompt;
 mod report;
 
 pub(crate) use prompt::sort_findings;
-pub use prompt::{CachePlan, CachePrefix, ConversationOrigin, Memo, Message, Prompt};
+pub use prompt::{CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Memo, Message, Prompt};
 pub use report::{Outcome, Position, SectionReport, Size, Source};

@@ -29,6 +29,23 @@ pub struct Prompt<'a> {
     pub size: Size,
     /// How much of the prompt's beginning stays the same from turn to turn.
     pub cache_plan: CachePlan,
+    /// What of the conversation is carried; `None`: nothing.
+    pub conversation: Option<CarriedConversation>,
+}
+
+/// What a prompt carries of the conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CarriedConversation {
+    /// The index, in the whole history, of the first message that is carried. The user's newest message may come before it.
+    pub cut: u64,
+    /// Whether it is the turn's held cut.
+    pub held: bool,
+    /// How many messages of the history are neither carried nor in a summary that the prompt shows, where the profile trims.
+    pub uncovered: u64,
+    /// The estimated tokens of what is carried, where the profile trims.
+    pub estimated_tokens: u64,
+    /// How many it may have, where the profile trims; 0: no limit.
+    pub token_budget: u64,
 }
 
 impl Prompt<'_> {

@@ -111,4 +111,14 @@ impl Size {
     pub fn of(text: &str) -> Self {
         Self { bytes: text.len() as u64, chars: text.chars().count() as u64, tokens: None }
     }
+
+    /// The size of several texts, without tokens.
+    #[must_use]
+    pub(crate) fn sum(sizes: impl Iterator<Item = Self>) -> Self {
+        sizes.fold(Self::default(), |sum, size| Self {
+            bytes: sum.bytes + size.bytes,
+            chars: sum.chars + size.chars,
+            tokens: None,
+        })
+    }
 }

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use crate::{
     finding::{Finding, Place},
     profile::Profile,
-    turn::{Agent, Channel, Snippet, Turn, User},
+    turn::{Agent, Channel, Segment, Snippet, Turn, User},
     workspace::{MANIFEST, Skill, Snapshot},
 };
 
@@ -32,19 +32,23 @@ pub(super) struct TurnScope<'a> {
     /// The profile's inputs.
     pub inputs: Cow<'a, Inputs>,
     /// What the conversation leaves out of the history's beginning; known once its window is.
-    pub trimmed: Option<TrimmedHistory>,
+    pub trimmed: TrimmedHistory<'a>,
     agent: [Cow<'a, str>; 2],
     user: [Cow<'a, str>; 2],
     channel: [Cow<'a, str>; 4],
 }
 
-/// What a profile that trims leaves out of the beginning of the history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TrimmedHistory {
+/// What is left out of the beginning of the history, and what takes its place.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct TrimmedHistory<'a> {
     /// How many messages of the whole history come before the first that is carried.
     pub messages: u64,
-    /// How many estimated tokens their summaries may take.
-    pub summary_budget: u64,
+    /// The segments whose summaries are shown, in the order of the history.
+    pub summaries: Vec<&'a Segment>,
+    /// Those that are not, since they lie wholly within another.
+    pub shadowed: Vec<&'a Segment>,
+    /// How many of them are neither carried nor in a summary that is shown.
+    pub uncovered: u64,
 }
 
 impl<'a> TurnScope<'a> {
@@ -83,7 +87,7 @@ impl<'a> TurnScope<'a> {
                 ]
             });
         let files = Files::new(snapshot, profile, turn);
-        Self { snapshot, turn, profile, files, inputs, trimmed: None, agent, user, channel }
+        Self { snapshot, turn, profile, files, inputs, trimmed: TrimmedHistory::default(), agent, user, channel }
     }
 
     /// The turn's persona, else the workspace's; trimmed.

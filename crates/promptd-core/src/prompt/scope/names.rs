@@ -58,6 +58,7 @@ impl Scope for TurnScope<'_> {
             "channel" => object(&["name", "user_id", "chat_type", "group_id"]),
             "now" => object(&["local", "utc", "zone", "long", "hour"]),
             "workspace" => object(&["id", "root"]),
+            "trimmed_messages" => self.trimmed.messages.into(),
             "heartbeat" => self.turn.heartbeat.into(),
             "skip_context_files" => self.files.skips_context_files().into(),
             "knowledge" => self.knowledge().map(snippet_value).collect(),

@@ -3,10 +3,7 @@
 use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     profile::{SectionSpec, SummaryTree, Template},
-    prompt::{
-        conversation::segments::{Selection, select},
-        scope::{Local, Locals, TurnScope},
-    },
+    prompt::scope::{Local, Locals, TrimmedHistory, TurnScope},
     time::Moment,
     turn::Segment,
 };
@@ -14,38 +11,30 @@ use crate::{
 /// Renders the header, one block for each summary, and the footer with the last. Summaries whose messages
 /// another one covers are reported and not shown.
 pub(super) fn render<'a>(spec: &'a SectionSpec, tree: &SummaryTree, scope: &TurnScope<'a>) -> RenderedSection<'a> {
-    let Some(trimmed) = &scope.trimmed else { return RenderedSection::omitted(spec) };
-    let selection = select(&scope.turn.conversation.segments, trimmed.messages, trimmed.summary_budget);
-    if selection.shown.is_empty() {
+    if scope.trimmed.summaries.is_empty() {
         return RenderedSection::omitted(spec);
     }
-    blocks(spec, tree, &selection, trimmed.messages, scope)
-        .unwrap_or_else(|error| RenderedSection::failed(spec, scope, &error))
+    blocks(spec, tree, scope).unwrap_or_else(|error| RenderedSection::failed(spec, scope, &error))
 }
 
-fn blocks<'a>(
-    spec: &'a SectionSpec,
-    tree: &SummaryTree,
-    selection: &Selection<'_>,
-    trimmed: u64,
-    scope: &TurnScope<'a>,
-) -> Result<RenderedSection<'a>, String> {
+fn blocks<'a>(spec: &'a SectionSpec, tree: &SummaryTree, scope: &TurnScope<'a>) -> Result<RenderedSection<'a>, String> {
+    let TrimmedHistory { messages, summaries, shadowed, uncovered } = &scope.trimmed;
     let templates = &scope.profile.templates;
     let mut head = TextBlock::included(&*spec.id, spec.stability, templates.render_any(tree.header.as_ref(), scope)?);
-    if selection.uncovered > 0 {
-        let reason = format!("{} of the {trimmed} messages before are in none of the summaries.", selection.uncovered);
-        head.report.reason = reason.into();
+    if *uncovered > 0 {
+        head.report.reason =
+            format!("{uncovered} of the {messages} messages before are in none of the summaries.").into();
     }
     let mut separator = if head.text().is_empty() { None } else { Some(String::new()) };
     let mut blocks = vec![head];
-    for segment in &selection.shown {
+    for segment in summaries {
         let block = TextBlock::included(id(spec, segment), spec.stability, entry(&tree.entry, segment, scope)?);
         blocks.push(block.separated_by(separator.replace(tree.between.clone())));
     }
     if let Some(last) = blocks.last_mut() {
         last.append(&templates.render_any(tree.footer.as_ref(), scope)?);
     }
-    for segment in &selection.shadowed {
+    for segment in shadowed {
         let reason = "Its messages lie within those of another summary that has no place for it below.";
         blocks.push(TextBlock::omitted(id(spec, segment), spec.stability, reason));
     }

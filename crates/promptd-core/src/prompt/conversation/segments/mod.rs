@@ -9,33 +9,35 @@ use crate::{prompt::budget::estimate, turn::Segment};
 
 /// The summaries to show.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Selection<'s> {
+pub(super) struct Selection<'s> {
     /// In the order of the history.
     pub shown: Vec<&'s Segment>,
     /// Roots that lie wholly within another.
     pub shadowed: Vec<&'s Segment>,
-    /// How many of the trimmed messages are in no summary shown.
-    pub uncovered: u64,
 }
 
 /// Where segments of level 0 end; ascending. Segments without a summary do not count.
-pub(crate) fn ends(segments: &[Segment]) -> Vec<u64> {
+pub(super) fn ends(segments: &[Segment]) -> Vec<u64> {
     let leaves = segments.iter().filter(|segment| segment.level == 0 && is_summarised(segment));
     let mut ends: Vec<u64> = leaves.map(|segment| segment.message_end).collect();
     ends.sort_unstable();
     ends
 }
 
-/// Selects the summaries of the first `trimmed` messages of the history, for about `budget` tokens.
-pub(crate) fn select(segments: &[Segment], trimmed: u64, budget: u64) -> Selection<'_> {
+/// Where the last segment of any level ends that has a summary; 0: there is none.
+pub(super) fn summarised_to(segments: &[Segment]) -> u64 {
+    segments.iter().filter(|segment| is_summarised(segment)).map(|segment| segment.message_end).max().unwrap_or(0)
+}
+
+/// Selects the summaries of the first `trimmed` messages of the history, for about `budget` tokens. One that reaches beyond
+/// them is shown too: what it has of them is in no other.
+pub(super) fn select(segments: &[Segment], trimmed: u64, budget: u64) -> Selection<'_> {
     let tree = Tree::new(segments);
-    let boundary = ends(segments).into_iter().rfind(|&end| end <= trimmed).unwrap_or(trimmed);
-    let (roots, shadowed) = tree.roots(boundary);
+    let (roots, shadowed) = tree.roots(trimmed);
     let expanded = tree.expand(&roots, i64::try_from(budget).unwrap_or(i64::MAX));
     let shown = tree.in_order(&roots, |node| expanded[node]).filter(|&node| !expanded[node]);
     let shown: Vec<&Segment> = shown.map(|node| tree.nodes[node]).collect();
-    let uncovered = uncovered(&shown, trimmed);
-    Selection { shown, shadowed: shadowed.into_iter().map(|node| tree.nodes[node]).collect(), uncovered }
+    Selection { shown, shadowed: shadowed.into_iter().map(|node| tree.nodes[node]).collect() }
 }
 
 fn is_summarised(segment: &Segment) -> bool {
@@ -78,11 +80,11 @@ impl<'s> Tree<'s> {
         Self { tokens: tokens.collect(), nodes, children, is_child }
     }
 
-    /// The roots that begin before `boundary`; and of those, the ones that lie within another.
-    fn roots(&self, boundary: u64) -> (Vec<usize>, Vec<usize>) {
+    /// The roots that begin before `trimmed`; and of those, the ones that lie within another.
+    fn roots(&self, trimmed: u64) -> (Vec<usize>, Vec<usize>) {
         let mut reach = None;
         (0..self.nodes.len())
-            .filter(|&node| !self.is_child[node] && self.nodes[node].message_start < boundary)
+            .filter(|&node| !self.is_child[node] && self.nodes[node].message_start < trimmed)
             .partition(|&node| {
                 let end = self.nodes[node].message_end;
                 let reaches_further = reach.is_none_or(|reach| end > reach);
@@ -191,18 +193,33 @@ impl Costs {
     }
 }
 
-/// How many of the first `trimmed` messages are in none of the segments.
-fn uncovered(shown: &[&Segment], trimmed: u64) -> u64 {
-    let range = |s: &&Segment| (s.message_start.min(trimmed), s.message_end.max(s.message_start).min(trimmed));
-    let mut ranges: Vec<(u64, u64)> = shown.iter().map(range).collect();
-    ranges.sort_unstable();
-    let mut holes = 0_u64;
-    let mut reach = 0;
-    for (start, end) in ranges {
-        holes = holes.saturating_add(start.saturating_sub(reach));
-        reach = reach.max(end);
+/// The stretches of the history that segments cover.
+pub(super) struct Coverage(Vec<(u64, u64)>);
+
+impl Coverage {
+    pub(super) fn of(segments: &[&Segment]) -> Self {
+        let mut ranges: Vec<(u64, u64)> = segments.iter().map(|s| (s.message_start, s.message_end)).collect();
+        ranges.sort_unstable();
+        ranges.dedup_by(|next, last| {
+            let touches = next.0 <= last.1;
+            if touches {
+                last.1 = last.1.max(next.1);
+            }
+            touches
+        });
+        Self(ranges)
     }
-    holes.saturating_add(trimmed.saturating_sub(reach))
+
+    pub(super) fn has(&self, message: u64) -> bool {
+        let next = self.0.partition_point(|&(start, _)| start <= message);
+        next > 0 && message < self.0[next - 1].1
+    }
+
+    /// How many of the first `count` messages it does not cover.
+    pub(super) fn holes_before(&self, count: u64) -> u64 {
+        let covered = self.0.iter().map(|&(start, end)| end.min(count).saturating_sub(start));
+        count - covered.sum::<u64>()
+    }
 }
 
 #[cfg(test)]

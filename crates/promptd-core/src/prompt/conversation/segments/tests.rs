@@ -74,13 +74,12 @@ fn one_that_saves_tokens_lets_another_in_that_did_not_fit() {
 }
 
 #[test]
-fn the_boundary_is_the_last_segment_that_ends_before_the_cut() {
+fn every_segment_that_begins_before_the_cut_is_shown() {
     let rows = [("a", "", 0, 0, 20, 1), ("b", "", 0, 20, 41, 1)];
     assert_eq!(shown(&rows, 41, 9), "a b");
-    // Messages 20 to 39 are in neither: that is reported.
-    assert_eq!(shown(&rows, 40, 9), "a");
-    assert_eq!(select(&segments(&rows), 40, 9).uncovered, 20);
-    // Without such a segment the cut itself is the boundary.
+    // A cut that was walked back to the user: messages 20 to 39 would otherwise be in neither.
+    assert_eq!(shown(&rows, 40, 9), "a b");
+    assert_eq!(shown(&rows, 20, 9), "a");
     assert_eq!(shown(&rows, 10, 9), "a");
     assert_eq!(shown(&rows, 0, 9), "");
     assert_eq!(shown(&[("late", "", 0, 30, 60, 1)], 20, 9), "");
@@ -90,8 +89,10 @@ fn the_boundary_is_the_last_segment_that_ends_before_the_cut() {
 fn children_past_the_boundary_come_with_their_parent_and_holes_stay() {
     let rows = [("P", "", 1, 0, 60, 5), ("x", "P", 0, 0, 20, 1), ("z", "P", 0, 40, 60, 1)];
     assert_eq!(shown(&rows, 20, 9), "x z");
-    let selection = segments(&rows);
-    assert_eq!(select(&selection, 60, 9).uncovered, 20);
+    let all = segments(&rows);
+    let coverage = Coverage::of(&select(&all, 60, 9).shown);
+    assert_eq!([19, 20, 39, 40, 59, 60].map(|message| coverage.has(message)), [true, false, false, true, true, false]);
+    assert_eq!([0, 20, 30, 60, 70].map(|count| coverage.holes_before(count)), [0, 0, 10, 20, 30]);
 }
 
 #[test]
@@ -176,8 +177,8 @@ fn any_segment() -> impl Strategy<Value = Segment> {
 }
 
 /// The rule as it is written down, step by step and slow.
-fn by_the_letter<'s>(tree: &Tree<'s>, boundary: u64, budget: i64) -> Vec<&'s Segment> {
-    let mut selected = tree.roots(boundary).0;
+fn by_the_letter<'s>(tree: &Tree<'s>, trimmed: u64, budget: i64) -> Vec<&'s Segment> {
+    let mut selected = tree.roots(trimmed).0;
     let mut used: i64 = selected.iter().map(|&node| tree.tokens[node]).sum();
     'again: while used < budget {
         let Some(top) = selected.iter().map(|&node| tree.nodes[node].level).max() else { break };
@@ -205,10 +206,12 @@ proptest! {
         budget in prop_oneof![0_u64..200, any::<u64>()],
     ) {
         let selection = select(&all, trimmed, budget);
-        let boundary = ends(&all).into_iter().rfind(|&end| end <= trimmed).unwrap_or(trimmed);
         let tree = Tree::new(&all);
-        prop_assert_eq!(&selection.shown, &by_the_letter(&tree, boundary, i64::try_from(budget).unwrap_or(i64::MAX)));
-        prop_assert!(selection.uncovered <= trimmed);
+        prop_assert_eq!(&selection.shown, &by_the_letter(&tree, trimmed, i64::try_from(budget).unwrap_or(i64::MAX)));
+        let coverage = Coverage::of(&selection.shown);
+        let is_covered = |m: u64| selection.shown.iter().any(|s| (s.message_start..s.message_end).contains(&m));
+        prop_assert!((0..50).all(|message| coverage.has(message) == is_covered(message)));
+        prop_assert_eq!(coverage.holes_before(50), (0..50).filter(|&message| !is_covered(message)).count() as u64);
         let forward = format!("{selection:?}");
         if all.iter().map(|s| &s.id).collect::<std::collections::HashSet<_>>().len() == all.len() {
             all.reverse();

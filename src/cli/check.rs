@@ -10,7 +10,7 @@ use promptd_core::{
 };
 
 use super::{
-    CommandResult, is_styled,
+    CommandResult, Failure, is_styled,
     load::{Loaded, Offline},
     print,
     settings::ConfigFile,
@@ -49,14 +49,17 @@ enum Format {
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let offline = Offline::open(&arguments.config, &arguments.workspaces)?;
     let mut reported = Vec::new();
-    let mut failed = None;
+    let mut failed: Option<Failure> = None;
     for loaded in offline.load() {
         match loaded {
             Ok(loaded) => {
                 loaded.argument.note_missing_files();
                 reported.extend(offline.report(&loaded.argument, &findings(&offline, &loaded)));
             }
-            Err(failure) => failed = failed.or(Some(failure)),
+            Err(failure) => match &mut failed {
+                Some(first) => first.text = format!("{}\n{}", first.text.trim_end(), failure.text),
+                None => failed = Some(failure),
+            },
         }
     }
     // A workspace that could not be read is not one without findings.

@@ -7,7 +7,7 @@ use promptd_contract::proto;
 use promptd_core::{
     finding::{Code, Finding},
     profile::ProfileSet,
-    yaml::{Faults, Mark, Node, Pair, Scalar, Value as Yaml, nearest, parse},
+    yaml::{self, Faults, Mark, Node, Pair, Scalar, Value as Yaml, nearest},
 };
 use prost_reflect::{DescriptorPool, DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Value};
 
@@ -25,15 +25,22 @@ pub(super) struct TurnFile {
 
 /// Reads a turn file; `name` is its name for findings.
 pub(super) fn read(text: &str, name: &str, profiles: &ProfileSet) -> Result<TurnFile, Vec<Finding>> {
-    let findings = |faults: Vec<promptd_core::yaml::Fault>| faults.into_iter().map(|f| f.into_finding(name)).collect();
-    let mut node = parse(text).or_else(|faults| json(text, faults)).map_err(findings)?;
-    let faults = Faults::default();
-    let profile = take_profile(&mut node, profiles, &faults);
-    let turn = message(&node, &descriptor("Turn"), "turn", &faults).and_then(|turn| turn.transcode_to().ok());
-    match turn.filter(|_| faults.is_empty()) {
-        Some(turn) => Ok(TurnFile { turn, profile }),
-        None => Err(findings(faults.into_vec())),
-    }
+    let findings = |faults: Vec<yaml::Fault>| faults.into_iter().map(|f| f.into_finding(name)).collect::<Vec<_>>();
+    let decode = |root: &Node, faults: &Faults| {
+        let mut root = root.clone();
+        let profile = take_profile(&mut root, profiles, faults);
+        let turn = message(&root, &descriptor("Turn"), "turn", faults).and_then(|turn| turn.transcode_to().ok());
+        turn.map(|turn| TurnFile { turn, profile })
+    };
+    let read = match json(text) {
+        Some(root) => {
+            let faults = Faults::default();
+            let turn = decode(&root, &faults);
+            if faults.is_empty() { Ok(turn) } else { Err(faults.into_vec()) }
+        }
+        None => yaml::read(text, decode),
+    };
+    read.map_err(findings)?.ok_or_else(Vec::new)
 }
 
 /// Takes the key `profile` out of the file's root.
@@ -52,11 +59,10 @@ fn take_profile(root: &mut Node, profiles: &ProfileSet, faults: &Faults) -> Opti
 }
 
 /// JSON that is not YAML: surrogate pairs, or more values than YAML may have. Its positions are not known.
-fn json(text: &str, faults: Vec<promptd_core::yaml::Fault>) -> Result<Node, Vec<promptd_core::yaml::Fault>> {
-    if faults.iter().any(|fault| fault.code == Code::DuplicateKey) {
-        return Err(faults);
-    }
-    serde_json::from_str(text).map(|value| from_json(&value)).map_err(|_| faults)
+fn json(text: &str) -> Option<Node> {
+    let faults = yaml::parse(text).err()?;
+    let is_twice = faults.iter().any(|fault| fault.code == Code::DuplicateKey);
+    if is_twice { None } else { serde_json::from_str(text).ok().map(|value| from_json(&value)) }
 }
 
 fn from_json(value: &serde_json::Value) -> Node {

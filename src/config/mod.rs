@@ -116,8 +116,7 @@ impl Config {
             _ => fault.into_finding(name),
         };
         let findings = |faults: Vec<yaml::Fault>| faults.into_iter().map(finding).collect();
-        let given = yaml::parse(text).map_err(findings)?;
-        decode::decode(&given, folder, overrides).map_err(findings)
+        yaml::read(text, |given, faults| decode::decode(given, folder, overrides, faults)).map_err(findings)
     }
 
     /// The settings that differ in `next`, by key.

@@ -53,6 +53,27 @@ fn a_fault_of_workspace_yaml_does_not_hide_those_of_other_files() {
 }
 
 #[test]
+fn a_fault_of_the_syntax_hides_no_other_of_the_file() {
+    let home = folder(&[
+        ("ws/workspace.yaml", "agent:\n  naem: Harbor\nskills:\n  blocklist: [secret\nprofile: nope\n"),
+        ("ws/skills/s/SKILL.md", "---\nname: [x\ndescription: 'it's'\n---\n"),
+    ]);
+    let ran = run(home.path(), &["check", "ws"]);
+    assert_eq!(ran.code, 1);
+    for output in [
+        "ws/workspace.yaml:2:3",
+        "ws/workspace.yaml:4:14",
+        "`[` has no closing `]`",
+        "ws/workspace.yaml:5:10",
+        "ws/skills/s/SKILL.md:2:7",
+        "ws/skills/s/SKILL.md:3:18",
+        "5 errors",
+    ] {
+        assert!(ran.out.contains(output), "{output}: {}", ran.out);
+    }
+}
+
+#[test]
 fn invalid_values_are_reported_all_at_once() {
     let (path, text) = BROKEN[0];
     let home = folder(&[(path, text.strip_suffix("agent: {}\n").unwrap())]);
@@ -101,7 +122,11 @@ fn many_workspaces_are_checked_even_if_one_is_missing() {
     assert_eq!(ran.code, 2);
     assert!(ran.out.contains("b/workspace.yaml:1:1"), "{}", ran.out);
     assert_eq!(ran.err, "error: folder not found: missing\n");
-    assert_eq!(run(home.path(), &["check", "missing"]).out, "");
+    let ran = run(home.path(), &["check", "missing", "lost"]);
+    assert_eq!(
+        (ran.out.as_str(), ran.err.as_str()),
+        ("", "error: folder not found: missing\nerror: folder not found: lost\n")
+    );
 }
 
 #[test]

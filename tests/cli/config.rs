@@ -15,10 +15,16 @@ fn every_fault_of_the_config_is_in_one_report() {
 
 #[test]
 fn broken_yaml_is_reported_with_its_line() {
-    let home = folder(&[("config/promptd.yaml", "workspaces:\n  single: [a\n")]);
+    let home = folder(&[(
+        "config/promptd.yaml",
+        "listen: 0.0.0.0:0\nworkspaces:\n  single: [a\nauth:\n  tokens_file: [x\nrisks: ignore\n",
+    )]);
     let ran = run(home.path(), &["serve"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.err.contains("error[YAML_SYNTAX]") && ran.err.contains("config/promptd.yaml:2:"), "{}", ran.err);
+    // That callers are not known is no fault here: `auth` could not be read.
+    for output in ["promptd.yaml:3:11", "promptd.yaml:5:16", "error[INVALID_VALUE]", "promptd.yaml:6:8", "3 errors"] {
+        assert!(ran.err.contains(output), "{output}: {}", ran.err);
+    }
 }
 
 #[test]

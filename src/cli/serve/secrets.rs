@@ -54,14 +54,16 @@ pub(super) fn pem_files(tls: &config::Tls) -> FileSet {
 pub(super) fn tokens(path: &Path, contents: &Contents) -> Result<Tokens, Vec<Finding>> {
     let name = path.display().to_string();
     let fault = |message: String| vec![Finding::new(Code::FileUnreadable, Place::file(name.clone()), message)];
-    let bytes = bytes(path, contents).map_err(|why| fault(format!("`auth.tokens_file`: {why}")))?;
+    let bytes = bytes(path, contents).map_err(|why| fault(format!("cannot read `auth.tokens_file`; {why}")))?;
     let text = std::str::from_utf8(bytes).map_err(|_| fault("`auth.tokens_file` is not UTF-8".to_owned()))?;
     Tokens::parse(text, &name)
 }
 
 /// The PEM files' bytes.
 pub(super) fn pem<'c>(tls: &config::Tls, contents: &'c Contents) -> Result<Pem<'c>, String> {
-    let read = |path: &PathBuf, setting| bytes(path, contents).map_err(|fault| format!("`tls.{setting}`: {fault}"));
+    let read = |path: &PathBuf, setting| {
+        bytes(path, contents).map_err(|fault| format!("cannot read `tls.{setting}`; {fault}"))
+    };
     Ok(Pem {
         cert: read(&tls.cert, "cert")?,
         key: read(&tls.key, "key")?,

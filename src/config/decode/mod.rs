@@ -13,7 +13,7 @@ use promptd_core::{
     finding::Code,
     id::Id,
     settings::{RiskPolicy, Settings, SkillLimits},
-    yaml::{Fault, Faults, Fields, Mark, Node},
+    yaml::{Faults, Fields, Mark, Node},
 };
 use promptd_source::{WatchMode, store::History};
 use serde_json::Value;
@@ -26,16 +26,13 @@ use super::{
 };
 
 /// Decodes a config file's root node, laid over the defaults.
-pub(super) fn decode(given: &Node, folder: &Path, overrides: &Overrides) -> Result<Config, Vec<Fault>> {
-    let faults = Faults::default();
+/// It is of use only if no fault was added.
+pub(super) fn decode(given: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> Config {
     let mut node = over_defaults(given);
-    known_keys::report(&mut node, &faults);
-    let config = root(&node, folder, overrides, &faults);
-    let faults = faults.into_vec();
-    if faults.is_empty() { Ok(config) } else { Err(faults) }
+    known_keys::report(&mut node, faults);
+    root(&node, folder, overrides, faults)
 }
 
-/// The config, which is of use only if no fault was added.
 fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> Config {
     let mut root = Fields::root(node, faults);
     let home = value(&mut root, "home", |text| {
@@ -59,7 +56,8 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
         effective: effective(node, overrides),
     };
     root.finish();
-    if !insecure {
+    // What makes them known may be in what could not be read.
+    if !insecure && !faults.is_partial() {
         check_callers_are_known(&config, listen_at, overrides.listen.is_some(), faults);
     }
     config

@@ -3,6 +3,7 @@
 //! A finding names what is wrong, where it is and, through its [`Code`], what to do. Loading and assembling
 //! give findings beside their result instead of failing, so that one bad part never costs another.
 
+mod bounded;
 mod code;
 mod excerpt;
 pub mod github;
@@ -14,6 +15,9 @@ pub mod sarif;
 #[cfg(test)]
 mod renderers_tests;
 
+#[cfg(test)]
+pub(crate) use bounded::MAX_FINDINGS_A_FILE;
+pub(crate) use bounded::bounded;
 pub use code::{Code, markdown};
 pub use report::{Counts, Reported};
 
@@ -113,6 +117,14 @@ impl Place {
     /// A position in a file; both are 1-based.
     pub fn at(path: impl Into<String>, line: u32, column: u32) -> Self {
         Self::File { path: path.into(), line, column }
+    }
+
+    /// The place without its position in the file.
+    pub(crate) fn whole_file(&self) -> Self {
+        match self {
+            Self::File { path, .. } => Self::file(path.as_str()),
+            other => other.clone(),
+        }
     }
 
     /// A field of the request.

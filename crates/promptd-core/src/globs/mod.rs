@@ -65,10 +65,7 @@ impl NameGlobs {
     /// The globs of the list under `key`, if it is there; each bad one is a fault at its own place, and left out.
     pub fn read(fields: &mut Fields<'_, '_>, key: &'static str, case: Case) -> Option<Self> {
         let texts = fields.texts(key)?;
-        let name = fields.name(key);
-        let fault = |at: Mark, error: &GlobError| {
-            fields.faults().add(Code::GlobInvalid, at, format!("`{name}`: {error}"));
-        };
+        let fault = |at: Mark, error: &GlobError| fields.faults().add(Code::GlobInvalid, at, error.to_string());
         let good = texts.into_iter().filter(|(glob, at)| check(glob, 0).map_err(|error| fault(*at, &error)).is_ok());
         let globs = Self::with_case(good.map(|(glob, _)| glob), case);
         globs.map_err(|error| fault(fields.mark(key), &error)).ok()
@@ -142,7 +139,7 @@ pub struct GlobError {
 impl fmt::Display for GlobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.one {
-            Some((_, glob)) => write!(f, "glob `{glob}`: {}", self.message),
+            Some((_, glob)) => write!(f, "invalid glob `{glob}`: {}", self.message),
             None => f.write_str(&self.message),
         }
     }

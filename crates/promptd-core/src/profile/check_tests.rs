@@ -124,7 +124,7 @@ fn budgets_and_choices_are_checked() {
     assert_eq!(
         faults(text),
         [
-            ":2:17 `inputs.mode`: only a string can be `one_of` some words",
+            ":2:17 `inputs.mode` must be a string to be `one_of` some words",
             ":3:33 `inputs.none.one_of` must not be empty",
             ":5:24 unknown unit `words`; known: chars, utf16, bytes, tokens, estimate, entries",
             ":6:31 unknown `on_overflow` value `stop`; known: close, next_section",

@@ -28,7 +28,7 @@ impl FilePattern {
         }
         let (folder, name) = text.rsplit_once('/').unwrap_or(("", text));
         if folder.contains('?') {
-            return Err(format!("`{text}`: only the file's name may have `?`"));
+            return Err(format!("`{text}` has a `?` outside the file's name, which alone may have one"));
         }
         Ok(Self::Newest { folder: folder.to_owned(), name: name.to_owned() })
     }

@@ -78,7 +78,7 @@ fn written_type(fields: &mut Fields<'_, '_>, path: &str, faults: &Faults) -> Typ
             Type::Choice(words)
         }
         (Some(_), Some(at)) if words.is_some() => {
-            faults.add(Code::InvalidValue, at.at, format!("`{path}`: only a string can be `one_of` some words"));
+            faults.add(Code::InvalidValue, at.at, format!("`{path}` must be a string to be `one_of` some words"));
             Type::Any
         }
         (Some("list"), _) => Type::List(Box::new(element(fields.node("of"), path, faults))),
@@ -102,14 +102,18 @@ fn bounded(ty: Type, fields: &mut Fields<'_, '_>, path: &str, faults: &Faults) -
     let range = Range { min: fields.number("min"), max: fields.number("max") };
     let key = if fields.has("min") { "min" } else { "max" };
     if range.is_empty() {
-        faults.add(Code::InvalidValue, fields.mark(key), format!("`{path}`: no number is {range}"));
+        faults.add(Code::InvalidValue, fields.mark(key), format!("no number is {range}, the range of `{path}`"));
     }
     match ty {
         Type::Int(_) => Type::Int(range),
         Type::Number(_) => Type::Number(range),
         ty => {
             if fields.has(key) {
-                faults.add(Code::InvalidValue, fields.mark(key), format!("`{path}`: only a number has a `{key}`"));
+                faults.add(
+                    Code::InvalidValue,
+                    fields.mark(key),
+                    format!("`{path}` has a `{key}`, which only a number can have"),
+                );
             }
             ty
         }
@@ -248,8 +252,8 @@ mod tests {
         assert_eq!(
             found.unwrap_err(),
             [
-                "1:22 `inputs.a`: no number is from 2 to 1",
-                "2:25 `inputs.b`: only a number has a `max`",
+                "1:22 no number is from 2 to 1, the range of `inputs.a`",
+                "2:25 `inputs.b` has a `max`, which only a number can have",
                 "3:22 `inputs.c.min` must be a number, not text",
                 "4:45 `inputs.d.default` must be from 0 to 1, not 75",
             ]

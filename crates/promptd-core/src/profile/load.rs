@@ -8,9 +8,9 @@ use super::{
     raw::{ProfileFault, RawProfile, Spanned},
 };
 use crate::{
-    finding::{Code, Finding, Place},
+    finding::{Code, Finding, bounded},
     id::Id,
-    yaml::{self, Faults, Fields, Mark, nearest},
+    yaml::{self, Fault, Fields, Mark, nearest},
 };
 
 /// A profile's file: its name without folder, such as `harbour.yaml`, and its bytes.
@@ -53,7 +53,7 @@ pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet
                 }
             }
         }
-        findings.extend(faults.into_iter().map(finding));
+        findings.extend(bounded(faults.into_iter().map(finding).collect()));
     }
     for source in &shipped {
         if !own.iter().any(|other| other.name() == source.name()) {
@@ -62,6 +62,8 @@ pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet
             profiles.extend(profile.map(Arc::new));
         }
     }
+    findings.sort_by(|a, b| a.place.cmp(&b.place));
+    findings.dedup();
     profiles.dedup_by(|a, b| a.name == b.name);
     let set = ProfileSet::new(profiles);
     let set = stale.into_iter().fold(set, |set, (name, error)| set.with_error(name, error));
@@ -81,7 +83,7 @@ impl ProfileSet {
 
 fn finding(fault: ProfileFault) -> Finding {
     let (code, message) = fault.value;
-    Finding::new(code, Place::at(format!("profiles/{}", fault.file), fault.at.line, fault.at.column), message)
+    Fault { code, at: fault.at, message }.into_finding(&format!("profiles/{}", fault.file))
 }
 
 /// What every prompt made with the last good version carries, by the first fault of the file.
@@ -102,15 +104,15 @@ impl Source {
     fn read(file: &str, bytes: &[u8]) -> Self {
         let file: Arc<str> = file.into();
         let text: Arc<str> = String::from_utf8_lossy(bytes).into();
-        let decoded = yaml::utf8(bytes).map_err(|fault| vec![fault]).and_then(yaml::parse);
-        let (raw, faults) = match decoded {
-            Ok(node) => {
-                let faults = Faults::default();
-                let raw = RawProfile::read(&node, Fields::root(&node, &faults), &file);
-                (Some(raw), faults.into_vec())
-            }
-            Err(faults) => (None, faults),
-        };
+        let mut raw = None;
+        let decoded = yaml::utf8(bytes).map_err(|fault| vec![fault]).and_then(|text| {
+            yaml::read(text, |node, faults| {
+                let read = RawProfile::read(node, Fields::root(node, faults), &file);
+                // Its name may be in what could not be read.
+                raw = (!faults.is_partial()).then_some(read);
+            })
+        });
+        let faults = decoded.err().unwrap_or_default();
         let faults = faults.into_iter().map(|fault| ProfileFault::of(fault, &file)).collect();
         Self { file, text, raw, faults }
     }
@@ -198,7 +200,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use crate::{
-        finding::Finding,
+        finding::{Finding, MAX_FINDINGS_A_FILE},
         profile::{self, Body, ProfileSet},
         turn::RUNTIME_LABELS,
     };
@@ -260,6 +262,24 @@ mod tests {
         for label in labels {
             assert!(RUNTIME_LABELS.contains(&label), "`{label}` is not among the labels that variables may not take");
         }
+    }
+
+    #[test]
+    fn findings_of_one_file_are_bounded_and_the_rest_is_counted() {
+        let sections = (0..5_000)
+            .fold(String::new(), |text, n| text + &format!("      - {{ id: s{n}, template: \"{{{{ x }}}}\" }}\n"));
+        let text = format!("messages:\n  - name: \"a\\e[2J\"\n    sections:\n{sections}");
+        let (_, findings) = profile::load(&[("a.yaml".to_owned(), text.into_bytes())], None);
+        assert_eq!(findings.len(), MAX_FINDINGS_A_FILE + 1);
+        assert!(findings.iter().any(|finding| finding.message == "4900 more findings of this file"), "{findings:?}");
+    }
+
+    /// They quote the file, and are printed.
+    #[test]
+    fn findings_have_no_control_characters() {
+        let text = "messages:\n  - name: \"a\\e[2J\"\n    sections: []\n".to_owned();
+        let (_, findings) = profile::load(&[("a.yaml".to_owned(), text.into_bytes())], None);
+        assert_eq!(findings[0].message, "the message `a\\u{1b}[2J` has no sections");
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl Names {
                     None => return Err(unknown(step, first, fields.iter().map(|f| f.name.as_str()))),
                 },
                 Type::Any => return Ok(ty),
-                _ => return Err(format!("`{path}`: {} has no fields", ty.describe())),
+                _ => return Err(format!("unknown name `{path}`; {} has no fields", ty.describe())),
             }
         }
         Ok(ty)

@@ -6,10 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::finding::{Code, Finding, Place};
-
-/// How many findings of one file are kept, the most severe ones; the rest is counted.
-pub(super) const MAX_FINDINGS_A_FILE: usize = 100;
+use crate::finding::{Code, Finding, Place, bounded};
 
 /// Findings and input hashes, in the order in which loading comes upon them.
 #[derive(Default)]
@@ -51,7 +48,7 @@ impl Collector {
         let kept: BTreeSet<&Finding> = all.iter().collect();
         let mut active = self.active;
         let dropped: BTreeSet<Place> =
-            active.iter().filter(|finding| !kept.contains(finding)).map(|finding| whole_file(&finding.place)).collect();
+            active.iter().filter(|finding| !kept.contains(finding)).map(|finding| finding.place.whole_file()).collect();
         active.retain(|finding| kept.contains(finding));
         active.extend(all.iter().filter(|f| f.code == Code::FindingsOmitted && dropped.contains(&f.place)).cloned());
         all.sort_unstable_by(|a, b| (&a.place, Reverse(a.severity), a).cmp(&(&b.place, Reverse(b.severity), b)));
@@ -61,39 +58,14 @@ impl Collector {
     }
 }
 
-/// The findings, of each file at most [`MAX_FINDINGS_A_FILE`] and one that counts the rest; none twice.
-pub(super) fn bounded(mut findings: Vec<Finding>) -> Vec<Finding> {
-    findings.sort_unstable_by(|a, b| (Reverse(a.severity), a).cmp(&(Reverse(b.severity), b)));
-    findings.dedup();
-    let mut counts: BTreeMap<Place, usize> = BTreeMap::new();
-    findings.retain(|finding| {
-        if finding.code == Code::FindingsOmitted {
-            return true;
-        }
-        let count = counts.entry(whole_file(&finding.place)).or_default();
-        *count += 1;
-        *count <= MAX_FINDINGS_A_FILE
-    });
-    for (place, count) in counts.into_iter().filter(|(_, count)| *count > MAX_FINDINGS_A_FILE) {
-        let message = format!("{} more findings of this file", count - MAX_FINDINGS_A_FILE);
-        findings.push(Finding::new(Code::FindingsOmitted, place, message));
-    }
-    findings
-}
-
-fn whole_file(place: &Place) -> Place {
-    match place {
-        Place::File { path, .. } => Place::file(path.as_str()),
-        other => other.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::workspace::{
-        MemoryTree,
-        testing::{codes, load_tree},
+    use crate::{
+        finding::MAX_FINDINGS_A_FILE,
+        workspace::{
+            MemoryTree,
+            testing::{codes, load_tree},
+        },
     };
 
     #[test]

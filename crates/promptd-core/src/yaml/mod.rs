@@ -6,13 +6,19 @@
 //!
 //! Scalars follow the YAML 1.2 core schema: `true` and `false` are booleans, `no` and `yes` are text.
 
+mod cause;
 mod fields;
 mod parse;
+mod recover;
 
 pub use fields::{Fields, nearest};
 pub use parse::{MAX_DEPTH, MAX_NODES, MAX_YAML_BYTES, parse, utf8};
+pub use recover::read;
 
-use std::{cell::RefCell, fmt};
+use std::{
+    cell::{Cell, RefCell},
+    fmt,
+};
 
 use serde_json::{Map, Number};
 
@@ -165,25 +171,39 @@ fn bounded(mut faults: Vec<Fault>) -> Vec<Fault> {
 
 /// The faults found so far; shared by all [`Fields`] of one file.
 #[derive(Debug, Default)]
-pub struct Faults(RefCell<Vec<Fault>>);
+pub struct Faults {
+    found: RefCell<Vec<Fault>>,
+    partial: Cell<bool>,
+}
 
 impl Faults {
     /// Adds one.
     pub fn add(&self, code: Code, at: Mark, message: impl Into<String>) {
-        self.0.borrow_mut().push(Fault { code, at, message: message.into() });
+        self.push(Fault { code, at, message: message.into() });
+    }
+
+    fn push(&self, fault: Fault) {
+        self.found.borrow_mut().push(fault);
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.borrow().is_empty()
+        self.found.borrow().is_empty()
     }
 
-    /// The first [`MAX_FAULTS`] of them, in file order, and how many more there are.
+    /// Whether entries of the file could not be read: what seems to be missing may be in them.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.partial.get()
+    }
+
+    /// The first [`MAX_FAULTS`] of them, in file order and none twice, and how many more there are.
     #[must_use]
     pub fn into_vec(self) -> Vec<Fault> {
-        let mut faults = self.0.into_inner();
+        let mut faults = self.found.into_inner();
         faults.sort_by_key(|fault| fault.at);
+        faults.dedup();
         bounded(faults)
     }
 }

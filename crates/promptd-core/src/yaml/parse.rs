@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
+use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-use super::{Cut, Fault, Mark, Node, Pair, Scalar, Value, bounded};
+use super::{Cut, Fault, Mark, Node, Pair, Scalar, Value, bounded, cause};
 use crate::{
     finding::Code,
     text::{clamped, measure},
@@ -17,25 +17,46 @@ pub const MAX_DEPTH: usize = 64;
 /// How many values a text may have once its aliases are expanded.
 pub const MAX_NODES: usize = 50_000;
 
-/// Parses the one document of `text`; an empty text is a null. Faults: what cannot be parsed, duplicate keys.
+/// Parses the one document of `text`; an empty text is a null. Faults: what cannot be parsed, duplicate keys. It ends at
+/// the first fault of the syntax, where [`read`](super::read) goes on.
 pub fn parse(text: &str) -> Result<Node, Vec<Fault>> {
+    parse_once(text).map_err(|broken| bounded(broken.faults))
+}
+
+/// What a text with faults came to.
+pub(super) struct Broken {
+    /// The duplicate keys, and what ended the parsing.
+    pub(super) faults: Vec<Fault>,
+    /// All of the text, without the duplicates; `None` where the parsing ended before its end.
+    pub(super) root: Option<Node>,
+    /// The columns of the lists that were open where the parsing ended, outermost first.
+    pub(super) lists: Vec<u32>,
+}
+
+pub(super) fn parse_once(text: &str) -> Result<Node, Broken> {
     if text.len() > MAX_YAML_BYTES {
         let message = format!("larger than the {MAX_YAML_BYTES} bytes that are read of YAML");
-        return Err(vec![Fault { code: Code::FileTooLarge, at: START, message }]);
+        let faults = vec![Fault { code: Code::FileTooLarge, at: START, message }];
+        return Err(Broken { faults, root: None, lists: Vec::new() });
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut builder = Builder { lines: text.split_inclusive('\n').collect(), ..Builder::default() };
+    let mut builder = Builder::new(text);
     for event in Parser::new_from_str(text) {
-        let step = event.map_err(|e| scan_fault(&e, text)).and_then(|(event, span)| builder.take(event, span));
+        let step = event
+            .map_err(|e| cause::of(&e, text, builder.read, builder.open.iter().map(|open| open.at)))
+            .and_then(|(event, span)| builder.take(event, span));
         if let Err(fault) = step {
+            let lists = builder.open.iter().filter(|open| matches!(open.items, Items::List(_)));
+            let lists = lists.map(|open| open.at.column).collect();
             builder.faults.push(fault);
-            return Err(bounded(builder.faults));
+            return Err(Broken { faults: builder.faults, root: None, lists });
         }
     }
+    let root = builder.root.unwrap_or_else(|| null(START));
     if builder.faults.is_empty() {
-        Ok(builder.root.unwrap_or_else(|| null(START)))
+        Ok(root)
     } else {
-        Err(bounded(builder.faults))
+        Err(Broken { faults: builder.faults, root: Some(root), lists: Vec::new() })
     }
 }
 
@@ -50,12 +71,16 @@ pub fn utf8(bytes: &[u8]) -> Result<&str, Fault> {
     })
 }
 
+/// What the parser says of an alias whose anchor the text does not have.
+pub(super) const UNKNOWN_ANCHOR: &str = "while parsing node, found unknown anchor";
+
 const START: Mark = Mark { line: 1, column: 1 };
 
-#[derive(Default)]
 struct Builder<'t> {
     /// Of the text, with their ends.
     lines: Vec<&'t str>,
+    /// The end of what was taken.
+    read: Mark,
     open: Vec<Open>,
     anchors: BTreeMap<usize, Node>,
     nodes: usize,
@@ -78,9 +103,24 @@ enum Items {
     Map { pairs: Vec<Pair>, keys: BTreeSet<String>, key: Option<(String, Mark)> },
 }
 
-impl Builder<'_> {
+impl<'t> Builder<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            lines: text.split_inclusive('\n').collect(),
+            read: START,
+            open: Vec::new(),
+            anchors: BTreeMap::new(),
+            nodes: 0,
+            aliased: 0,
+            documents: 0,
+            root: None,
+            faults: Vec::new(),
+        }
+    }
+
     fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Fault> {
         let at = mark(span);
+        self.read = position(span.end.line(), span.end.col());
         match event {
             Event::DocumentStart(_) => {
                 self.documents += 1;
@@ -207,24 +247,11 @@ fn mark(span: Span) -> Mark {
 }
 
 /// The parser counts lines from 1 and columns from 0.
-fn position(line: usize, column: usize) -> Mark {
+pub(super) fn position(line: usize, column: usize) -> Mark {
     Mark { line: clamped(line), column: clamped(column).saturating_add(1) }
 }
 
-/// What is never closed is noticed after the last line; the place reported is that line's end, which exists.
-fn scan_fault(error: &ScanError, text: &str) -> Fault {
-    let at = error.marker();
-    let mut lines = text.trim_end().lines();
-    let last = lines.clone().count().max(1);
-    let place = if at.line() > last {
-        position(last, lines.next_back().unwrap_or_default().chars().count())
-    } else {
-        position(at.line(), at.col())
-    };
-    syntax(place, error.info())
-}
-
-fn syntax(at: Mark, message: &str) -> Fault {
+pub(super) fn syntax(at: Mark, message: &str) -> Fault {
     Fault { code: Code::YamlSyntax, at, message: message.to_owned() }
 }
 
@@ -250,8 +277,44 @@ mod tests {
 
     #[test]
     fn what_is_never_closed_is_reported_at_a_line_that_exists() {
-        for text in ["a:\n  b: [x\n", "a:\n  b: [x\n\n\n", "a:\n  b: [x"] {
-            assert_eq!((faults(text)[0].0, faults(text)[0].1), (2, 8), "{text:?}");
+        for text in ["a:\n  b: {x: 'y\n", "a:\n  b: {x: 'y\n\n\n", "a:\n  b: {x: 'y"] {
+            assert_eq!((faults(text)[0].0, faults(text)[0].1), (2, 10), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_bracket_that_is_not_closed_is_reported_where_it_opens() {
+        for (text, line, column) in [
+            ("a: [x\n", 1, 4),
+            ("a: [x, y\nb: 1\n", 1, 4),
+            ("a: {x: 1\nb: 1\n", 1, 4),
+            ("a:\n  b: [\n    x,\n    y\nc: 1\n", 2, 6),
+            ("é: [x, {y: 1, z]\nb: 1\n", 1, 8),
+            ("a: {b: [1, 2}\nc: 1\n", 1, 8),
+            ("s:\n  - id: [a]\n    t: [x # ]\n  - id: b\n", 3, 8),
+            ("a: [\"]\", 'it''s ]', don't\nb: [x]\n", 1, 4),
+            ("{a: 1,\nb: [2\n}\n", 2, 4),
+            ("a: |\n  [\nb: \"\\\"[\"\nc: x [\nd: {e\n", 5, 4),
+        ] {
+            let found = &faults(text)[0];
+            assert_eq!((found.0, found.1), (line, column), "{text:?}: {found:?}");
+            assert!(found.2.contains("no closing"), "{text:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_fault_beside_closed_brackets_is_reported_where_it_is() {
+        for (text, line, column) in [
+            ("a: [x]]\nb: 1\n", 1, 7),
+            ("a: [x, {y: 1}]\nb: @x\n", 2, 4),
+            ("a: [x, @y]\nb: 1\n", 1, 8),
+            ("a: b: [c]\nd: 1\n", 1, 5),
+            ("a:\n  - x\n  y\n# why\nb: 1\n", 3, 3),
+            ("a: 1\n\nb\n\nc: 2\n", 3, 1),
+        ] {
+            let found = &faults(text)[0];
+            assert_eq!((found.0, found.1), (line, column), "{text:?}: {found:?}");
+            assert!(!found.2.contains("no closing"), "{text:?}: {found:?}");
         }
     }
 

@@ -52,20 +52,20 @@ impl Tokens {
     pub fn parse(text: &str, path: &str) -> Result<Self, Vec<Finding>> {
         let findings =
             |faults: Vec<Fault>| faults.into_iter().map(|fault| fault.into_finding(path)).collect::<Vec<_>>();
-        let root = yaml::parse(text).map_err(findings)?;
-        let faults = yaml::Faults::default();
-        let mut fields = Fields::root(&root, &faults);
-        let entries = fields.each("tokens");
-        let tokens: Vec<_> = entries.into_iter().filter_map(token).map(Arc::new).collect();
-        let at = fields.at();
-        fields.finish();
-        for (index, token) in tokens.iter().enumerate() {
-            if tokens[..index].iter().any(|other| other.sha256 == token.sha256 || other.name == token.name) {
-                faults.add(Code::DuplicateKey, at, format!("`{}`: duplicate name or token", token.name));
+        let tokens = yaml::read(text, |root, faults| {
+            let mut fields = Fields::root(root, faults);
+            let entries = fields.each("tokens");
+            let tokens: Vec<_> = entries.into_iter().filter_map(token).map(Arc::new).collect();
+            let at = fields.at();
+            fields.finish();
+            for (index, token) in tokens.iter().enumerate() {
+                if tokens[..index].iter().any(|other| other.sha256 == token.sha256 || other.name == token.name) {
+                    faults.add(Code::DuplicateKey, at, format!("duplicate name or token of `{}`", token.name));
+                }
             }
-        }
-        let faults = faults.into_vec();
-        if faults.is_empty() { Ok(Self(tokens)) } else { Err(findings(faults)) }
+            tokens
+        });
+        tokens.map(Self).map_err(findings)
     }
 
     /// The token that `presented` is, if any. It is compared with every token, each in constant time, so that timing

@@ -21,15 +21,12 @@ pub(in crate::workspace) fn parse(
     risks: RiskPolicy,
 ) -> Result<Option<(Manifest, Vec<Finding>)>, Vec<Finding>> {
     let text = text_of(file).map_err(|fault| vec![fault])?;
-    let node = yaml::parse(text).map_err(into_findings)?;
-    if node.is_null() {
-        return Ok(None);
-    }
-    let faults = yaml::Faults::default();
-    let mut reader = values::Reader { risks, findings: Vec::new() };
-    let manifest = decode(Fields::root(&node, &faults), id, profiles, &mut reader);
-    let faults = into_findings(faults.into_vec());
-    if faults.is_empty() { Ok(Some((manifest, reader.findings))) } else { Err(faults) }
+    let parsed = yaml::read(text, |node, faults| {
+        let mut reader = values::Reader { risks, findings: Vec::new() };
+        let manifest = decode(Fields::root(node, faults), id, profiles, &mut reader);
+        (!node.is_null()).then_some((manifest, reader.findings))
+    });
+    parsed.map_err(into_findings)
 }
 
 fn into_findings(faults: Vec<yaml::Fault>) -> Vec<Finding> {
@@ -48,7 +45,12 @@ fn decode(mut root: Fields<'_, '_>, id: &Id, profiles: &ProfileSet, reader: &mut
     let defaults = Manifest::defaults(id);
     let agent = agent(root.fields("agent"), defaults.agent, reader);
     let is_named = root.node("profile").is_some();
-    let profile = if is_named { profile(&mut root, profiles) } else { Some(defaults.profile.clone()) };
+    let profile = if is_named {
+        profile(&mut root, profiles)
+    } else {
+        // Inputs are not checked against the default profile where another may be meant.
+        (!root.faults().is_partial()).then(|| defaults.profile.clone())
+    };
     let manifest = Manifest {
         agent,
         context: context(root.fields("context"), &defaults.context),
@@ -94,7 +96,7 @@ fn profile(root: &mut Fields<'_, '_>, profiles: &ProfileSet) -> Option<Id> {
                 Some(near) => format!("; did you mean `{near}`?"),
                 None => String::new(),
             };
-            wrong(format!("`profile`: unknown profile `{name}`{hint}"))
+            wrong(format!("unknown profile `{name}`{hint}"))
         }
     }
 }
@@ -134,7 +136,7 @@ fn locked(root: &mut Fields<'_, '_>) -> Vec<Lock> {
             locks.push(*lock);
         } else {
             let known = Lock::NAMES.map(|(known, _)| known).join(", ");
-            root.faults().add(Code::InvalidValue, at, format!("`locked`: unknown lock `{name}`; known: {known}"));
+            root.faults().add(Code::InvalidValue, at, format!("unknown lock `{name}`; known: {known}"));
         }
     }
     if locks.contains(&Lock::Ephemeral) {
@@ -226,18 +228,18 @@ mod tests {
                 "workspace.yaml:2:3 UNKNOWN_KEY unknown key `agent.skip_context_file`; did you mean `skip_context_files`?",
                 "workspace.yaml:3:7 INVALID_VALUE `agent.id` must not be blank; leave it out for the default",
                 "workspace.yaml:4:9 INVALID_VALUE `agent.name` must be one line without control characters",
-                "workspace.yaml:5:14 INVALID_VALUE `agent.time_zone`: unknown time zone ` Europe/Paris `; did you mean `Europe/Paris`?",
+                "workspace.yaml:5:14 INVALID_VALUE unknown time zone ` Europe/Paris `; did you mean `Europe/Paris`?",
                 "workspace.yaml:7:3 UNKNOWN_KEY unknown key `skills.blocklists`; did you mean `blocklist`?",
-                "workspace.yaml:10:7 GLOB_INVALID `skills.allowlist`: glob `a[b`: unclosed character class; missing ']'",
-                "workspace.yaml:11:7 GLOB_INVALID `skills.allowlist`: glob ``: a glob cannot be empty: an empty list means nothing, `*` means all",
+                "workspace.yaml:10:7 GLOB_INVALID invalid glob `a[b`: unclosed character class; missing ']'",
+                "workspace.yaml:11:7 GLOB_INVALID invalid glob ``: a glob cannot be empty: an empty list means nothing, `*` means all",
                 "workspace.yaml:13:23 WRONG_TYPE `context.max_chars_per_file` must be a whole number, 0 or more, not text",
                 "workspace.yaml:15:13 INVALID_VALUE `context.files[0].path` must be a path below the workspace such as `docs/RUNBOOK.md`, without `.`, `..`, `\\`, `:` or a `/` at an end",
                 "workspace.yaml:16:13 INVALID_VALUE `context.files[1].path` names a file that is always looked for; remove the entry",
                 "workspace.yaml:17:7 INVALID_VALUE `context.files[2].path` is required: a path below the workspace",
                 "workspace.yaml:19:13 INVALID_VALUE `context.files[4].path` names a file that an entry above already names",
-                "workspace.yaml:20:10 INVALID_VALUE `locked`: unknown lock `persna`; known: profile, persona, ephemeral, agent, time_zone, inputs, conversation_system",
+                "workspace.yaml:20:10 INVALID_VALUE unknown lock `persna`; known: profile, persona, ephemeral, agent, time_zone, inputs, conversation_system",
                 "workspace.yaml:21:15 WRONG_TYPE `expose_paths` must be `true` or `false`, not text",
-                "workspace.yaml:22:10 INVALID_VALUE `profile`: unknown profile `nope`",
+                "workspace.yaml:22:10 INVALID_VALUE unknown profile `nope`",
             ]
         );
     }

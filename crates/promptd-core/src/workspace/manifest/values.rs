@@ -65,7 +65,7 @@ pub(super) fn time_zone(fields: &mut Fields<'_, '_>, key: &'static str) -> Optio
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "give an IANA name such as `Europe/Berlin`".to_owned(),
             };
-            let message = format!("`{}`: unknown time zone `{}`; {hint}", fields.name(key), name.escape_debug());
+            let message = format!("unknown time zone `{}`; {hint}", name.escape_debug());
             fields.faults().add(Code::InvalidValue, fields.mark(key), message);
             None
         }

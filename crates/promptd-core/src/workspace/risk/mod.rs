@@ -123,7 +123,7 @@ impl Sink<'_> {
                 (Place::at(self.path, line.saturating_add(first_line - 1), column), message())
             }
             Scope::Field { at, name } | Scope::Escaped { at, name } => {
-                (Place::at(self.path, at.line, at.column), format!("`{name}`: {}", message()))
+                (Place::at(self.path, at.line, at.column), format!("{} in `{name}`", message()))
             }
         };
         kind.reported.push(Finding { severity, code, place, message });

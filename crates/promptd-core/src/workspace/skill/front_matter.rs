@@ -105,7 +105,8 @@ fn split(text: &str) -> Result<(&str, &str), &'static str> {
 /// A line of the YAML that was repaired, and its key.
 type Repaired = (u32, String);
 
-/// Parses; where that fails, once more with unquoted colons repaired. If that fails too, the faults are the first ones.
+/// Parses; where that fails, once more with unquoted colons repaired. If that fails too, the faults are those of the text
+/// as written, all of them.
 fn read(yaml: &str) -> Result<(Node, Vec<Repaired>), Vec<Fault>> {
     let faults = match yaml::parse(yaml) {
         Ok(node) => return Ok((node, Vec::new())),
@@ -117,7 +118,7 @@ fn read(yaml: &str) -> Result<(Node, Vec<Repaired>), Vec<Fault>> {
     let (text, repaired) = repair(yaml);
     match yaml::parse(&text) {
         Ok(node) if !repaired.is_empty() => Ok((node, repaired)),
-        _ => Err(faults),
+        _ => Err(yaml::read(yaml, |_, _| ()).err().unwrap_or(faults)),
     }
 }
 

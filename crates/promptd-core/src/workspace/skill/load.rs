@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     digest::sha256_hex,
-    finding::{Code, Finding, Place, Severity},
+    finding::{Code, Finding, Place, Severity, bounded},
     workspace::{
         Load, Manifest, SKILL_FILE,
-        collector::{Audience, Collector, bounded},
+        collector::{Audience, Collector},
         files::join,
         tree::{ReadAs, ReadError},
     },

@@ -74,7 +74,7 @@ fn one_bad_skill_costs_no_other() {
     assert_eq!(
         found,
         [
-            "skills/b/SKILL.md:3:23 SKILL_INVALID",
+            "skills/b/SKILL.md:3:14 SKILL_INVALID",
             "skills/c/SKILL.md UTF16_DECODED",
             "skills/c/SKILL.md:1 SKILL_INVALID",
             "skills/d/SKILL.md FILE_UNREADABLE",

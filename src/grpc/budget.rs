@@ -53,6 +53,13 @@ impl Share {
         Arc::new(Self { budget: Arc::clone(budget), held: AtomicUsize::new(0) })
     }
 
+    /// That of one connection alone.
+    pub(super) fn alone(max: usize) -> Arc<Self> {
+        let budget = Budget::default();
+        budget.set_max(max * SHARES);
+        Self::new(&Arc::new(budget))
+    }
+
     /// Holds bytes until the [`Hold`] is dropped.
     pub(super) fn hold(self: &Arc<Self>, bytes: usize) -> Result<Hold, Exhausted> {
         self.add(bytes)?;

@@ -14,6 +14,9 @@ use tokio::sync::Semaphore;
 use super::{Options, budget::Budget};
 use promptd_contract::decode;
 
+/// The most bytes of refusals and of answers to health checks that clients have not taken, all connections together.
+const SMALL_ANSWERS_BYTES: usize = 64 << 20;
+
 /// The limits in use; shared by the server and whoever replaces them.
 #[derive(Debug)]
 pub struct Limits {
@@ -26,6 +29,8 @@ pub struct Limits {
     pub(super) heavy: Arc<Semaphore>,
     pub(super) unread: Arc<Budget>,
     pub(super) unsent: Arc<Budget>,
+    /// Answers that are always given: refusals, and those of health checks.
+    pub(super) small: Arc<Budget>,
     max_call_micros: AtomicU64,
     retry: Duration,
 }
@@ -41,9 +46,11 @@ impl Limits {
             heavy: Arc::new(Semaphore::new(options.max_heavy.unwrap_or_else(heavy_by_cores))),
             unread: Arc::default(),
             unsent: Arc::default(),
+            small: Arc::default(),
             max_call_micros: AtomicU64::new(0),
             retry: options.retry_delay,
         };
+        limits.small.set_max(SMALL_ANSWERS_BYTES);
         limits.replace(options);
         limits
     }

@@ -6,6 +6,7 @@
 
 mod budget;
 mod deadline;
+mod envelope;
 mod hosts;
 mod lifecycle;
 mod limits;

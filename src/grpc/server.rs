@@ -6,13 +6,12 @@ use tokio::net::TcpListener;
 use tonic::transport;
 
 use super::{
-    Backend, Lifecycle, Limits, Options, Phase, Tls, pipeline::Calls, protocols::Protocols, services::Services,
-    transport::Listener,
+    Backend, Lifecycle, Limits, Options, Phase, Tls,
+    pipeline::Calls,
+    protocols::Protocols,
+    services::Services,
+    transport::{Listener, MAX_HEAD_BYTES, RECEIVE_WINDOW_BYTES},
 };
-
-/// The most bytes of a request's headers that HTTP/2 takes; those of a call have a smaller limit, over which it is refused
-/// like any other. Up to four times as many the request alone gets HTTP 431; more closes the connection.
-const MAX_HEADER_LIST_BYTES: u32 = 96 << 10;
 
 /// A server that is bound to its port and does not serve yet.
 pub struct Server {
@@ -115,7 +114,9 @@ async fn drain(options: &Options, lifecycle: &Lifecycle) {
 fn transport(options: &Options) -> transport::Server {
     let server = transport::Server::builder()
         .accept_http1(true)
-        .http2_max_header_list_size(MAX_HEADER_LIST_BYTES)
+        .initial_stream_window_size(RECEIVE_WINDOW_BYTES)
+        .initial_connection_window_size(RECEIVE_WINDOW_BYTES)
+        .http2_max_header_list_size(MAX_HEAD_BYTES)
         .http2_keepalive_interval(Some(options.keepalive_interval))
         .http2_keepalive_timeout(Some(options.keepalive_timeout))
         .max_concurrent_streams(options.max_streams_per_connection);

@@ -66,7 +66,7 @@ async fn answers_that_a_client_does_not_take_are_counted_until_it_leaves() {
 #[tokio::test]
 async fn a_connection_with_its_share_of_unsent_answers_is_refused_before_any_work() {
     let rig = with(|options| options.max_unsent_bytes = 800 << 10).await;
-    let file = publish_file(&rig, 99 << 10);
+    let file = publish_file(&rig, 97 << 10);
     let deaf = Raw::connect(&rig, 0).await;
     let _held = deaf.call(READ_SKILL, &file).await.begun().await;
     let reads = *rig.disk.reads.borrow();

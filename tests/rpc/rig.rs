@@ -2,11 +2,14 @@
 
 use std::{
     collections::BTreeMap,
+    io::{self, Write as _},
     net::SocketAddr,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
+        mpsc,
     },
+    thread,
     time::Duration,
 };
 
@@ -38,6 +41,27 @@ pub const NOW: i64 = 1_772_332_200;
 /// Longer than any of these tests waits for what must come.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Longer than any of these tests takes: one that hangs ends all of them, with its name.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// Ends the tests where it is not dropped in time.
+struct Watchdog(#[allow(dead_code, reason = "it is only dropped")] mpsc::Sender<()>);
+
+impl Watchdog {
+    fn start() -> Self {
+        let (alive, ended) = mpsc::channel::<()>();
+        let test = thread::current().name().unwrap_or("a test").to_owned();
+        thread::spawn(move || {
+            if ended.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout) {
+                // Not `eprintln`, whose output tests hold back.
+                let _ = writeln!(io::stderr(), "{test} has not ended after {LIMIT:?}");
+                std::process::exit(101);
+            }
+        });
+        Self(alive)
+    }
+}
+
 pub struct Rig {
     pub addr: SocketAddr,
     pub store: Arc<Store>,
@@ -50,6 +74,7 @@ pub struct Rig {
     pub serving: JoinHandle<Result<Ended, ServerError>>,
     trees: Arc<Mutex<BTreeMap<String, MemoryTree>>>,
     profiles: Arc<ProfileSet>,
+    _watchdog: Watchdog,
 }
 
 /// Where skills' files are read from.
@@ -91,7 +116,19 @@ impl Rig {
         let server = Server::bind(setup.options, backend, setup.tls).await.unwrap();
         let (addr, lifecycle) = (server.local_addr(), server.lifecycle());
         let serving = tokio::spawn(server.serve());
-        let rig = Self { addr, store, access, lifecycle, seen, broken_clock, disk, serving, trees, profiles };
+        let rig = Self {
+            addr,
+            store,
+            access,
+            lifecycle,
+            seen,
+            broken_clock,
+            disk,
+            serving,
+            trees,
+            profiles,
+            _watchdog: Watchdog::start(),
+        };
         rig.publish("harbor", harbor());
         if setup.ready {
             rig.lifecycle.ready();

@@ -26,7 +26,7 @@ use super::{
     body::{AnswerBody, OpenStream, StreamBody},
     error::Error,
     metadata,
-    method::{Kind, MAX_REFLECTION_BYTES, Method, Service},
+    method::{Kind, Method, REFLECTION_BYTES, Service},
     receive::Receiver,
     record::Record,
     status::{respond, with_details},
@@ -92,7 +92,6 @@ impl tower::Service<Request<Body>> for Calls {
     fn call(&mut self, request: Request<Body>) -> ResponseFuture {
         let shared = Arc::clone(&self.0);
         let peer = Peer::of(request.extensions(), &shared.limits);
-        peer.add_request();
         let method = Method::of(request.uri().path());
         let id = RequestId::of(request.headers());
         let telemetry = Arc::clone(&shared.telemetry);
@@ -100,7 +99,9 @@ impl tower::Service<Request<Body>> for Calls {
         Box::pin(async move {
             let mut response = shared.respond(method, request, &peer, record).await;
             response.headers_mut().insert(REQUEST_ID, id.into_header());
-            Ok(response)
+            let is_refusal = response.headers().contains_key(Status::GRPC_STATUS);
+            let small = is_refusal || (method.is_health() && !method.streams());
+            Ok(if small { peer.small_answer(response) } else { response })
         })
     }
 }
@@ -140,7 +141,7 @@ impl Shared {
             let exhausted = |exhausted| Error::exhausted(exhausted, self.retry);
             peer.unsent().exhausted().map_err(exhausted)?;
             if method.kind == Kind::Duplex {
-                hold = Some(peer.unread().hold(MAX_REFLECTION_BYTES).map_err(exhausted)?);
+                hold = Some(peer.unread().hold(REFLECTION_BYTES).map_err(exhausted)?);
             }
         }
         let permits = [self.permit(method)?, record.caller.call()?];

@@ -1,6 +1,7 @@
 //! The methods that the server has.
 
 use super::error::Error;
+use crate::grpc::transport::RECEIVE_WINDOW_BYTES;
 use promptd_core::{text::inline::inline, yaml::nearest};
 
 /// One of the server's methods, or an unknown one.
@@ -59,6 +60,9 @@ const METHODS: &[(Service, &str, Kind)] = &[
 const MAX_HEALTH_BYTES: usize = 1 << 10;
 /// The most bytes of one request of reflection.
 pub(crate) const MAX_REFLECTION_BYTES: usize = 64 << 10;
+
+/// What a stream of requests of reflection counts for: what HTTP/2 receives ahead, and the request that is being answered.
+pub(super) const REFLECTION_BYTES: usize = RECEIVE_WINDOW_BYTES as usize + MAX_REFLECTION_BYTES;
 
 /// The most characters shown of a name that no method has.
 const MAX_SHOWN_CHARS: usize = 100;

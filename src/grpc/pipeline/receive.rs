@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use bytes::{BufMut as _, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use flate2::read::GzDecoder;
 use http::HeaderMap;
 use http_body::{Body as _, Frame};
@@ -17,7 +17,12 @@ use tokio::time::{Instant, timeout_at};
 use tonic::{Code, Status, body::Body};
 
 use super::{blocking::run_heavy, error::Error, method::Method};
-use crate::grpc::{Limits, budget::Hold, transport::Peer};
+use crate::grpc::{
+    Limits,
+    budget::Hold,
+    envelope::{self, COMPRESSED, HEAD_BYTES, Head},
+    transport::Peer,
+};
 use promptd_contract::decode::{Violation, count_values};
 
 /// How long a request may take to arrive.
@@ -26,9 +31,6 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(5);
 /// What each value of a request counts for beside its bytes: decoded it takes about so much.
 const VALUE_BYTES: usize = 256;
-
-/// The bytes before a message: whether it is compressed, and its length.
-const PREFIX_BYTES: usize = 5;
 
 /// How requests are received.
 pub(super) struct Receiver<'a> {
@@ -57,7 +59,7 @@ impl Receiver<'_> {
             bytes
         };
         let max_values = self.limits.request.load().max_values;
-        let values = count_values(self.method.name, &bytes[PREFIX_BYTES..], max_values);
+        let values = count_values(self.method.name, &bytes[HEAD_BYTES..], max_values);
         let values = values.map_err(|violation| Error::Invalid(vec![violation]))?;
         self.grow(&mut hold, values * VALUE_BYTES)?;
         Ok((Body::new(Full::new(bytes)), hold))
@@ -102,7 +104,7 @@ impl Receiver<'_> {
             check_length(arrived, max)?;
         }
         let bytes = if rest.is_empty() { first } else { rest.freeze() };
-        if length(&bytes).is_none_or(|length| length > bytes.len() - PREFIX_BYTES) {
+        if Head::of(&bytes).is_none_or(|head| head.length > bytes.len() - HEAD_BYTES) {
             return Err(Error::Incomplete.into());
         }
         Ok((bytes, hold))
@@ -146,20 +148,13 @@ async fn next(mut body: Pin<&mut Body>) -> Option<Result<Frame<Bytes>, Status>> 
     poll_fn(|cx| body.as_mut().poll_frame(cx)).await
 }
 
-/// The length that the prefix announces, once that is there.
-fn length(arrived: &[u8]) -> Option<usize> {
-    let (_, rest) = arrived.split_first()?;
-    let length = u32::from_be_bytes(*rest.first_chunk()?);
-    Some(usize::try_from(length).unwrap_or(usize::MAX))
-}
-
 /// That the message is not too large, and that no other follows.
 fn check_length(arrived: &[u8], max: usize) -> Result<(), Error> {
-    let Some(length) = length(arrived) else { return Ok(()) };
+    let Some(Head { length, .. }) = Head::of(arrived) else { return Ok(()) };
     if length > max {
         return Err(Error::MessageTooLarge { limit: max });
     }
-    if arrived.len() - PREFIX_BYTES > length {
+    if arrived.len() - HEAD_BYTES > length {
         let message = "this method takes one request message, and there is more after it".to_owned();
         return Err(Error::Invalid(vec![Violation { field: String::new(), message }]));
     }
@@ -167,21 +162,21 @@ fn check_length(arrived: &[u8], max: usize) -> Result<(), Error> {
 }
 
 fn is_gzip(message: &[u8], headers: &HeaderMap) -> bool {
-    message[0] == 1 && headers.get("grpc-encoding").is_some_and(|encoding| encoding == "gzip")
+    message[0] == COMPRESSED && headers.get("grpc-encoding").is_some_and(|encoding| encoding == "gzip")
 }
 
 /// The message without compression, which its values are counted in.
 fn decompress(message: &[u8], max: usize) -> Result<Bytes, Error> {
-    let mut bytes = vec![0; PREFIX_BYTES];
-    let length = gunzip(&message[PREFIX_BYTES..], max, &mut bytes)?;
-    let length = u32::try_from(length).map_err(|_| Error::MessageTooLarge { limit: max })?;
-    (&mut bytes[1..PREFIX_BYTES]).put_u32(length);
-    Ok(bytes.into())
+    let mut bytes = Vec::new();
+    gunzip(&message[HEAD_BYTES..], max, &mut bytes)?;
+    let mut framed = BytesMut::with_capacity(HEAD_BYTES + bytes.len());
+    envelope::put(&mut framed, 0, &bytes);
+    Ok(framed.freeze())
 }
 
-/// Adds what was compressed to `message`, `max` bytes at most; gives its length.
-pub(crate) fn gunzip(compressed: &[u8], max: usize, message: &mut Vec<u8>) -> Result<usize, Error> {
+/// Adds what was compressed to `message`, `max` bytes at most.
+pub(crate) fn gunzip(compressed: &[u8], max: usize, message: &mut Vec<u8>) -> Result<(), Error> {
     let most = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
     let length = GzDecoder::new(compressed).take(most).read_to_end(message).map_err(|_| Error::Unreadable)?;
-    if length > max { Err(Error::MessageTooLarge { limit: max }) } else { Ok(length) }
+    if length > max { Err(Error::MessageTooLarge { limit: max }) } else { Ok(()) }
 }

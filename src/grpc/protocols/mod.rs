@@ -15,7 +15,7 @@ use std::{
 
 use ::http::{Request, Response, StatusCode, Version, header::CONTENT_TYPE};
 use bytes::Bytes;
-use http_body::{Frame, SizeHint};
+use http_body::{Body as _, Frame, SizeHint};
 use tonic::{Status, body::Body};
 use tower::{Layer as _, Service};
 use tower_http::cors::CorsLayer;
@@ -60,6 +60,9 @@ impl Service<Request<Body>> for Protocols {
     }
 
     fn call(&mut self, request: Request<Body>) -> ResponseFuture {
+        if let Some(peer) = request.extensions().get::<Peer>() {
+            peer.add_request();
+        }
         if request.version() == Version::HTTP_2 && is_grpc(&request) {
             return self.0.calls.clone().call(request);
         }
@@ -72,14 +75,26 @@ impl Service<Request<Body>> for Protocols {
             Some(cors) => Box::pin(cors.layer(http).call(request)),
             None => http.call(request),
         };
-        if method.is_health() {
-            return answer;
-        }
+        let calling = peer.calling();
         Box::pin(async move {
             let response = answer.await?;
-            Ok(response.map(|body| Body::new(Counted { body, peer, streams: method.streams() })))
+            drop(calling);
+            if method.is_health() && !method.streams() || !is_answer(&response) {
+                return Ok(peer.small_answer(response));
+            }
+            let Some(bytes) = response.body().size_hint().exact() else {
+                return Ok(response.map(|body| Body::new(Counted { body, peer, streams: method.streams() })));
+            };
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            let full = |_| connect::refuse(StatusCode::TOO_MANY_REQUESTS, Error::ConnectionFull);
+            Ok(peer.whole_answer(response, bytes).unwrap_or_else(|e| peer.small_answer(full(e))))
         })
     }
+}
+
+/// Whether it is the answer to a call, and no refusal.
+fn is_answer(response: &Response<Body>) -> bool {
+    response.status() == StatusCode::OK && !response.headers().contains_key(Status::GRPC_STATUS)
 }
 
 /// An answer in another form than gRPC's, whose bytes are counted as those are.

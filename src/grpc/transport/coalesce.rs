@@ -12,15 +12,13 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tonic::transport::server::Connected;
 
-use super::peer::Peer;
+use super::{head::HTTP2, peer::Peer};
 
 /// The most bytes that are held back: a few answers. The loopback device takes as much in one piece, and the allocator
 /// reuses a buffer below 64 KiB.
 const BATCH_BYTES: usize = 60 << 10;
 /// The smallest buffer: after an answer of one large frame it has room for the small frames that follow.
 const MIN_BYTES: usize = 4 << 10;
-/// What every HTTP/2 connection starts with. If it arrives in pieces, writes are not coalesced.
-const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// A connection whose writes are coalesced.
 ///
@@ -35,7 +33,7 @@ pub(crate) struct Coalesce<T> {
     seen: usize,
     /// How many requests come with one read: a decaying maximum.
     batch: usize,
-    /// Whether writes may be held: known once the first bytes were read.
+    /// Whether writes may be held: known once the first bytes were read. They are not where HTTP/2's preface comes in pieces.
     http2: Option<bool>,
     held: Vec<u8>,
     /// How many bytes of `held` are sent.

@@ -15,7 +15,7 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::{peer::Peer, socket::Socket};
+use super::{head::Head, peer::Peer, socket::Socket};
 use crate::grpc::limits::Permit;
 
 /// How long a client may take to send the start of HTTP, before which keepalive pings cannot be sent.
@@ -25,12 +25,18 @@ const PREFACE_BYTES: usize = 24;
 /// How long after the connection was opened its first request is due.
 const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How much is read before other tasks have their turn: those of the calls, which take what was read and count it.
+const TURN_BYTES: usize = 64 << 10;
+
 /// A connection, and its permit. Reading fails where its client sends no request at first, takes no answer for too long, or
 /// the connection must make room.
 pub(crate) struct Connection {
     io: Io,
     peer: Peer,
     opening: Option<Opening>,
+    head: Head,
+    /// What was read in this turn.
+    turn: usize,
     /// How long the client may leave its answers where they are.
     answer_timeout: Duration,
     _permit: Permit,
@@ -51,7 +57,7 @@ impl Connection {
     pub(super) fn new(io: Io, peer: Peer, answer_timeout: Duration, permit: Permit) -> Self {
         let timeout = Box::pin(tokio::time::sleep(PREFACE_TIMEOUT));
         let opening = Some(Opening { preface_bytes: PREFACE_BYTES, timeout });
-        Self { io, peer, opening, answer_timeout, _permit: permit }
+        Self { io, peer, opening, head: Head::Unknown(0), turn: 0, answer_timeout, _permit: permit }
     }
 
     /// Fails once the connection must end.
@@ -85,12 +91,21 @@ impl Connection {
 
 impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.turn >= TURN_BYTES {
+            self.turn = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let before = buf.filled().len();
         let read = match &mut self.io {
             Io::Plain(io) => Pin::new(io).poll_read(cx, buf),
             Io::Tls(io) => Pin::new(io).poll_read(cx, buf),
         };
-        self.check(cx, buf.filled().len() - before)?;
+        let bytes = buf.filled().len() - before;
+        self.turn = if read.is_ready() { self.turn + bytes } else { 0 };
+        self.check(cx, bytes)?;
+        let this = &mut *self;
+        this.head.note(&buf.filled()[before..], &this.peer)?;
         read
     }
 }

@@ -1,6 +1,7 @@
 //! A connection as the calls on it see it: what it holds, whether its caller was let in, and the way to end it.
 
 use std::{
+    pin::Pin,
     sync::{
         Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -11,8 +12,10 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
-use http::Extensions;
+use http::{Extensions, HeaderValue, Response};
+use http_body::{Body as _, Frame, SizeHint};
 use tokio::time::Instant;
+use tonic::{Status, body::Body};
 
 use crate::grpc::{
     budget::{Exhausted, Hold, Share},
@@ -23,6 +26,11 @@ use crate::grpc::{
 /// The most health checks of one connection whose requests have not arrived yet.
 const MAX_WAITING_HEALTH_CHECKS: usize = 4;
 
+/// What an answer takes beside its message, until the client has taken it: the stream, and its headers.
+const ANSWER_BYTES: usize = 2 << 10;
+/// The bytes of small answers that each connection may leave, whatever others leave.
+const OWN_SMALL_BYTES: usize = 16 << 10;
+
 /// A connection, among the extensions of each of its requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Peer(Arc<State>);
@@ -32,8 +40,11 @@ struct State {
     requests: AtomicUsize,
     admitted: AtomicBool,
     waiting_health_checks: AtomicUsize,
+    calling: AtomicUsize,
     unread: Arc<Share>,
     unsent: Arc<Share>,
+    own_small: Arc<Share>,
+    small: Arc<Share>,
     /// Answers to single requests that the client has not taken.
     answers: AtomicUsize,
     opened: Instant,
@@ -49,8 +60,11 @@ impl Peer {
             requests: AtomicUsize::new(0),
             admitted: AtomicBool::new(false),
             waiting_health_checks: AtomicUsize::new(0),
+            calling: AtomicUsize::new(0),
             unread: Share::new(&limits.unread),
             unsent: Share::new(&limits.unsent),
+            own_small: Share::alone(OWN_SMALL_BYTES),
+            small: Share::new(&limits.small),
             answers: AtomicUsize::new(0),
             opened: now(),
             progress: AtomicU64::new(0),
@@ -72,6 +86,17 @@ impl Peer {
     /// How many requests have come.
     pub(super) fn requests(&self) -> usize {
         self.0.requests.load(Ordering::Relaxed)
+    }
+
+    /// Marks a request that does not come by gRPC as under way, until the guard is dropped.
+    pub(crate) fn calling(&self) -> Calling {
+        self.0.calling.fetch_add(1, Ordering::Relaxed);
+        Calling(self.clone())
+    }
+
+    /// Whether such a request is under way.
+    pub(super) fn is_calling(&self) -> bool {
+        self.0.calling.load(Ordering::Relaxed) > 0
     }
 
     /// Marks a connection whose caller was let in: it is no longer closed to make room for others.
@@ -105,17 +130,49 @@ impl Peer {
 
     /// The bytes of an answer, counted until they are sent or dropped.
     pub(crate) fn answer(&self, bytes: Bytes) -> Result<Bytes, Exhausted> {
-        let hold = self.0.unsent.hold(bytes.len())?;
+        let untaken = self.untaken(bytes.len())?;
+        Ok(Bytes::from_owner(Held { bytes, _by: untaken }))
+    }
+
+    /// An answer whose body has so many bytes and is there already, counted until it is sent or dropped.
+    pub(crate) fn whole_answer(&self, response: Response<Body>, bytes: usize) -> Result<Response<Body>, Exhausted> {
+        let untaken = self.untaken(bytes)?;
+        Ok(response.map(|body| Body::new(HeldBody { body, _by: untaken })))
+    }
+
+    fn untaken(&self, bytes: usize) -> Result<Untaken, Exhausted> {
+        let hold = self.0.unsent.hold(bytes + ANSWER_BYTES)?;
         self.0.answers.fetch_add(1, Ordering::Relaxed);
         self.progressed();
-        Ok(Bytes::from_owner(Answer { bytes, _hold: hold, peer: self.clone() }))
+        Ok(Untaken { _hold: hold, peer: self.clone() })
     }
 
     /// The bytes of a stream's message, counted until they are sent or dropped. A reader may leave them for as long as it
     /// likes.
     pub(crate) fn message(&self, bytes: Bytes) -> Result<Bytes, Exhausted> {
         let hold = self.0.unsent.hold(bytes.len())?;
-        Ok(Bytes::from_owner(Message { bytes, _hold: hold }))
+        Ok(Bytes::from_owner(Held { bytes, _by: hold }))
+    }
+
+    /// An answer that is always given: a refusal, or that of a health check. It is counted until its headers and its body are
+    /// sent. Where a client leaves too many of them, its connection ends.
+    pub(crate) fn small_answer(&self, response: Response<Body>) -> Response<Body> {
+        let fields = response.headers().iter().map(|(name, value)| name.as_str().len() + value.len());
+        let bytes = ANSWER_BYTES + fields.sum::<usize>();
+        let Ok(hold) = self.0.own_small.hold(bytes).or_else(|_| self.0.small.hold(bytes)) else {
+            self.end();
+            return response;
+        };
+        let (mut parts, body) = response.into_parts();
+        let hold = Arc::new(hold);
+        // One is enough: headers are sent and dropped together.
+        if let Some(value) = parts.headers.values_mut().next() {
+            hold_by(value, &hold);
+        }
+        if body.is_end_stream() {
+            return Response::from_parts(parts, body);
+        }
+        Response::from_parts(parts, Body::new(HeldBody { body, _by: hold }))
     }
 
     fn progressed(&self) {
@@ -145,35 +202,60 @@ impl Peer {
     }
 }
 
-/// An answer's bytes.
-struct Answer {
-    bytes: Bytes,
+/// An answer that the client has not taken.
+struct Untaken {
     _hold: Hold,
     peer: Peer,
 }
 
-impl AsRef<[u8]> for Answer {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-impl Drop for Answer {
+impl Drop for Untaken {
     fn drop(&mut self) {
         self.peer.0.answers.fetch_sub(1, Ordering::Relaxed);
         self.peer.progressed();
     }
 }
 
-/// A stream message's bytes.
-struct Message {
+/// Bytes that are counted.
+struct Held<H> {
     bytes: Bytes,
-    _hold: Hold,
+    _by: H,
 }
 
-impl AsRef<[u8]> for Message {
+impl<H> AsRef<[u8]> for Held<H> {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
+    }
+}
+
+/// Lets a header's value be counted: it is dropped once it is sent.
+fn hold_by(value: &mut HeaderValue, hold: &Arc<Hold>) {
+    let bytes = Bytes::from_owner(Held { bytes: Bytes::copy_from_slice(value.as_bytes()), _by: Arc::clone(hold) });
+    if let Ok(mut held) = HeaderValue::from_maybe_shared(bytes) {
+        held.set_sensitive(value.is_sensitive());
+        *value = held;
+    }
+}
+
+/// A body that is counted.
+struct HeldBody<H> {
+    body: Body,
+    _by: H,
+}
+
+impl<H: Unpin> http_body::Body for HeldBody<H> {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -183,6 +265,15 @@ pub(crate) struct WaitingHealthCheck(Peer);
 impl Drop for WaitingHealthCheck {
     fn drop(&mut self) {
         self.0.0.waiting_health_checks.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A request that is under way, until it is dropped.
+pub(crate) struct Calling(Peer);
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        self.0.0.calling.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -230,7 +321,7 @@ mod tests {
     use crate::grpc::Options;
 
     fn limits() -> Limits {
-        Limits::new(&Options { max_unsent_bytes: 8_000, ..Options::default() })
+        Limits::new(&Options { max_unsent_bytes: 8 * 5_000, ..Options::default() })
     }
 
     fn has_ended(peer: &Peer) -> bool {
@@ -241,13 +332,43 @@ mod tests {
     fn an_answers_bytes_are_counted_until_they_are_dropped() {
         let peer = Peer::new(&limits());
         let answer = peer.answer(Bytes::from_static(b"answer")).unwrap();
-        assert_eq!((&answer[..], peer.unsent().held()), (&b"answer"[..], 6));
+        assert_eq!((&answer[..], peer.unsent().held()), (&b"answer"[..], 6 + ANSWER_BYTES));
         let part = answer.slice(2..);
         drop(answer);
-        assert_eq!(peer.unsent().held(), 6);
+        assert_eq!(peer.unsent().held(), 6 + ANSWER_BYTES);
         drop(part);
         assert_eq!(peer.unsent().held(), 0);
-        assert_eq!(peer.answer(vec![0; 1_001].into()), Err(Exhausted::Connection));
+        assert_eq!(peer.answer(vec![0; 5_001 - ANSWER_BYTES].into()), Err(Exhausted::Connection));
+    }
+
+    #[tokio::test]
+    async fn small_answers_are_counted_until_headers_and_body_are_dropped() {
+        let (limits, limit) = (limits(), 8 * 5_000);
+        limits.small.set_max(limit);
+        let peer = Peer::new(&limits);
+        let answer = |body| {
+            let mut response = Response::new(body);
+            response.headers_mut().insert("x-request-id", HeaderValue::from_static("1"));
+            peer.small_answer(response)
+        };
+        let counted = || peer.0.own_small.held();
+        let one = ANSWER_BYTES + "x-request-id1".len();
+        let (head, body) = answer(Body::new(http_body_util::Full::from("too many"))).into_parts();
+        drop(head);
+        assert_eq!(counted(), one);
+        drop(body);
+        assert_eq!(counted(), 0);
+        let (head, body) = answer(Body::empty()).into_parts();
+        drop(body);
+        assert_eq!((counted(), head.headers["x-request-id"].to_str().unwrap()), (one, "1"));
+        drop(head);
+        // The connection's own, then its share of what all have, then no more.
+        let most = OWN_SMALL_BYTES / one + limit / 8 / one;
+        let left: Vec<_> = (0..most).map(|_| answer(Body::empty())).collect();
+        assert!(!has_ended(&peer));
+        drop(answer(Body::empty()));
+        assert!(has_ended(&peer));
+        drop(left);
     }
 
     #[tokio::test(start_paused = true)]

@@ -19,18 +19,21 @@ use tonic::{Code, Status, body::Body};
 
 use super::{
     compression::gzip,
-    envelope::{self, COMPRESSED, END},
     error,
-    message::LARGE_BYTES,
+    message::{LARGE_BYTES, only},
     procedure::{Codec, ContentType},
 };
 use crate::grpc::{
     Limits,
+    envelope::{self, COMPRESSED},
     pipeline::{Error, run_heavy},
 };
 use promptd_contract::json;
 
 const GZIP: HeaderValue = HeaderValue::from_static("gzip");
+
+/// The flag of a stream's last message, which says how it ended.
+const END: u8 = 2;
 
 /// How to write an answer.
 pub(super) struct Outgoing {
@@ -79,7 +82,7 @@ impl Outgoing {
             return Err(status);
         }
         let frame = body.to_bytes();
-        let (_, message) = envelope::only(&frame)?;
+        let (_, message) = only(&frame)?;
         let (codec, compressed) = (self.content_type.codec, self.gzip);
         let message = frame.slice_ref(message);
         let message = if compressed || (codec == Codec::Json && message.len() >= LARGE_BYTES) {

@@ -1,6 +1,7 @@
 //! The message of a request, on its way to the call.
 
 use std::{
+    cmp::Ordering,
     future::Future,
     pin::Pin,
     sync::Arc,
@@ -14,11 +15,11 @@ use tonic::{Status, body::Body};
 
 use super::{
     compression::gunzip,
-    envelope,
     procedure::{Codec, ContentType},
 };
 use crate::grpc::{
     Limits,
+    envelope::{self, COMPRESSED, HEAD_BYTES, Head},
     pipeline::{Error, collect, run_heavy},
     transport::Peer,
 };
@@ -53,7 +54,7 @@ impl Incoming {
         if reading.input.is_none() {
             return Ok(Bytes::new());
         }
-        let envelope = if reading.content_type.enveloped { envelope::HEAD_BYTES } else { 0 };
+        let envelope = if reading.content_type.enveloped { HEAD_BYTES } else { 0 };
         let (body, _hold) = collect(body, reading.max_bytes.saturating_add(envelope), &peer, &limits).await?;
         let message = if reading.gzipped || body.len() >= LARGE_BYTES {
             run_heavy(&limits, move || reading.read(body)).await?
@@ -67,7 +68,7 @@ impl Incoming {
 impl Reading {
     fn read(&self, body: Bytes) -> Result<Bytes, Error> {
         let (compressed, message) = if self.content_type.enveloped {
-            let (compressed, message) = envelope::only(&body)?;
+            let (compressed, message) = only(&body)?;
             (compressed, body.slice_ref(message))
         } else {
             (self.gzipped, body)
@@ -87,9 +88,21 @@ impl Reading {
     }
 }
 
+/// The only message of a body, and whether it is compressed. Methods whose callers stream are gRPC's alone.
+pub(super) fn only(body: &[u8]) -> Result<(bool, &[u8]), Error> {
+    let Head { flags, length } = Head::of(body).ok_or(Error::Incomplete)?;
+    let message = &body[HEAD_BYTES..];
+    match message.len().cmp(&length) {
+        Ordering::Less => Err(Error::Incomplete),
+        Ordering::Greater => Err(Error::Unimplemented("a request of this method has one message".into())),
+        Ordering::Equal if flags & !COMPRESSED != 0 => Err(Error::Unreadable),
+        Ordering::Equal => Ok((flags == COMPRESSED, message)),
+    }
+}
+
 /// A message as gRPC sends it.
 fn framed(message: &[u8]) -> Bytes {
-    let mut frame = BytesMut::with_capacity(envelope::HEAD_BYTES + message.len());
+    let mut frame = BytesMut::with_capacity(HEAD_BYTES + message.len());
     envelope::put(&mut frame, 0, message);
     frame.freeze()
 }

@@ -3,7 +3,6 @@
 
 mod answer;
 mod compression;
-mod envelope;
 mod error;
 mod message;
 mod procedure;

@@ -135,6 +135,8 @@ codes! {
     // -- profiles
     /// A profile cannot be used.
     ProfileInvalid = "PROFILE_INVALID", Error, "Fix the profile; the last good version stays in use until then.";
+    /// A profile declares an action of replies that no template of it mentions.
+    ReplyUntaught = "REPLY_UNTAUGHT", Warning, "Show it, such as with `{{ actions }}`, or give it `hidden: true`.";
 
     /// A template of the profile failed on the values of this turn.
     TemplateFailed = "TEMPLATE_FAILED", Error, "Fix the template, or the value that it does not expect.";

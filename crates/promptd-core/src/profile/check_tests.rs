@@ -117,6 +117,57 @@ fn what_limits_has_the_range_of_a_limit() {
 }
 
 #[test]
+fn actions_that_the_prompt_does_not_teach_are_reported() {
+    let profile = |actions: &str, template: &str| {
+        format!(
+            "reply: {{ actions: {{ {actions} }} }}\nmessages: [{{ name: m, sections: [{{ id: s, template: '{template}' }}] }}]\n"
+        )
+    };
+    for (actions, template, expected) in [
+        (
+            "SEND: {}, KEEP: {}",
+            "x SEND",
+            Some(":1:31 no template mentions the action `KEEP`: show it with `{{ actions }}`, or hide it"),
+        ),
+        ("SEND: {}", "[SEND:…]", None),
+        ("SEND: {}", "{{ actions }}", None),
+        ("SEND: {}", "{{ reply.schema }}", None),
+        ("SEND: { hidden: true }", "x", None),
+        (
+            "send: {}",
+            "send",
+            Some(":1:21 invalid tag `send`: it must begin with a letter and have only A-Z, 0-9 and _"),
+        ),
+        (
+            "A: { fields: { f: { type: txt } } }",
+            "A",
+            Some(":1:47 unknown type `txt`; known: string, bool, int, number, time, any, list, object"),
+        ),
+        ("A: {}", "{{ reply.forms.B }} A", Some(":2:53 `reply.forms.B` is not known; did you mean `A`?")),
+    ] {
+        let found = faults(&profile(actions, template));
+        assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), expected.as_slice(), "{actions}");
+    }
+    let json =
+        |rest: &str| format!("reply: {{ {rest} }}\nmessages: [{{ name: m, sections: [{{ id: s, template: a }}] }}]\n");
+    for (reply, expected) in [
+        ("json: lenient", ":1:16 `json: lenient` needs `form: json`: a tag that is cut off is text"),
+        ("form: jsn", ":1:16 unknown form `jsn`; known: tags, json"),
+        ("thoughts: [<think>]", ":1:20 `<think>` is not the name of a tag: write `think` for <think>"),
+        (
+            "form: json, actions: { a: { strip: true } }",
+            ":1:45 `reply.actions.a.strip` needs `form: tags`: one object is the whole reply",
+        ),
+        (
+            "form: json, actions: { a: { fields: { action: string } } }",
+            ":1:33 the action `a` cannot have a field `action`, which every action has",
+        ),
+    ] {
+        assert_eq!(faults(&json(reply)), [expected], "{reply}");
+    }
+}
+
+#[test]
 fn budgets_and_choices_are_checked() {
     let text = "inputs:\n  mode: { type: int, one_of: [a] }\n  none: { type: string, one_of: [] }\n\
                 budgets:\n  b: { limit: 5, unit: words }\n  c: { limit: 5, on_overflow: stop }\n\

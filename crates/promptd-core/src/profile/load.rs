@@ -8,7 +8,7 @@ use super::{
     raw::{ProfileFault, RawProfile, Spanned},
 };
 use crate::{
-    finding::{Code, Finding, bounded},
+    finding::{Code, Finding, Severity, bounded},
     id::Id,
     yaml::{self, Fault, Fields, Mark, nearest},
 };
@@ -42,14 +42,15 @@ pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet
             let message = format!("`{}` also defines the profile `{}`", twin.file, source.name());
             faults.push(source.start().fault(Code::ProfileInvalid, message));
         }
-        match profile.filter(|_| faults.is_empty()) {
+        let mut errors = faults.iter().filter(|fault| fault.value.0.severity() == Severity::Error).peekable();
+        match profile.filter(|_| errors.peek().is_none()) {
             Some(profile) => profiles.push(Arc::new(profile)),
             None => {
                 if let Some(last_good) = previous.and_then(|set| set.get(source.name())) {
                     profiles.push(Arc::clone(last_good));
-                    stale.extend(faults.first().map(|fault| (source.name(), last_good_kept(fault.clone()))));
+                    stale.extend(errors.next().map(|fault| (source.name(), last_good_kept(fault.clone()))));
                 } else if source.raw.is_none() {
-                    nameless = nameless.or(faults.first().cloned());
+                    nameless = nameless.or(errors.next().cloned());
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! docs/profiles.md describes everything that a profile may use (keys, kinds, names, filters), and every built-in one.
 
-use super::{ProfileSet, filters, load, names::ROOTS};
+use super::{ProfileSet, filters, load, names::ROOTS, taught};
 
 const MANUAL: &str = include_str!("../../../../docs/profiles.md");
 
@@ -51,6 +51,9 @@ fn the_manual_has_every_name_and_filter_of_templates() {
         for field in root.fields {
             assert!(row.contains(&format!("`{field}`")), "{}.{field}", root.name);
         }
+    }
+    for name in taught::NAMES {
+        assert!(templates.contains(&format!("\n| `{name}` |")), "{name}");
     }
     for name in filters::names() {
         let row = templates.lines().find(|line| line.starts_with(&format!("| `{name}")));

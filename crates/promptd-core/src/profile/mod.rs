@@ -20,6 +20,7 @@ mod range;
 mod raw;
 mod set;
 mod spec;
+mod taught;
 mod template;
 mod types;
 
@@ -35,6 +36,7 @@ pub use spec::{
     Input, JsonReading, MessageSpec, OnOverflow, OtherFields, Part, Profile, ReplyContract, SectionSpec, Share,
     Stability, SummaryTree, TrimSpec, Unit, Visibility,
 };
+pub use taught::Taught;
 pub use template::{Scope, Template, Templates};
 pub use types::{Field, Mismatch, Type, check_object, to_rendered};
 

@@ -2,6 +2,8 @@
 
 use super::{
     range::Range,
+    spec::ReplyContract,
+    taught,
     types::{Field, Type},
 };
 use crate::{turn::TurnFields, yaml::nearest};
@@ -11,12 +13,14 @@ use crate::{turn::TurnFields, yaml::nearest};
 pub struct Names(Vec<(String, Type, TurnFields)>);
 
 impl Names {
-    /// The roots, and a profile's inputs.
+    /// The roots, a profile's inputs, and what its reply contract gives unless an input has the name.
     #[must_use]
-    pub fn new(inputs: &[Field]) -> Self {
+    pub fn new(inputs: &[Field], contract: &ReplyContract) -> Self {
         let roots = ROOTS.iter().map(|root| (root.name.to_owned(), root.ty(), root.deps));
         let inputs = inputs.iter().map(|input| (input.name.clone(), input.ty.clone(), TurnFields::INPUTS));
-        Self(roots.chain(inputs).collect())
+        let taught = taught::NAMES.into_iter().zip(taught::types(contract));
+        let taught = taught.map(|(name, ty)| (name.to_owned(), ty, TurnFields::NONE));
+        Self(roots.chain(inputs).chain(taught).collect())
     }
 
     /// These names, and locals that come first.
@@ -43,15 +47,18 @@ impl Names {
         let Some((_, mut ty, _)) = self.find(first).map(|(n, t, d)| (n, t, d)) else {
             return Err(unknown(first, "", self.0.iter().map(|(name, ..)| name.as_str())));
         };
+        let mut parent = first.len();
         for step in steps {
+            let (above, below) = (&path[..parent], parent + 1 + step.len());
             match ty {
                 Type::Object(fields) => match fields.iter().find(|f| f.name == step) {
                     Some(field) => ty = &field.ty,
-                    None => return Err(unknown(step, first, fields.iter().map(|f| f.name.as_str()))),
+                    None => return Err(unknown(step, above, fields.iter().map(|f| f.name.as_str()))),
                 },
                 Type::Any => return Ok(ty),
                 _ => return Err(format!("unknown name `{path}`; {} has no fields", ty.describe())),
             }
+            parent = below;
         }
         Ok(ty)
     }

@@ -12,7 +12,8 @@ use super::{
     inputs,
     names::{Names, text_fields},
     raw::{ProfileFault, RawConversation, RawMessage, RawProfile, Spanned},
-    spec::{Budget, ConversationSpec, Input, MessageSpec, Part, Profile, TrimSpec},
+    spec::{Budget, ConversationSpec, Input, MessageSpec, Part, Profile, ReplyContract, TrimSpec},
+    taught::Taught,
     template::Templates,
     types::Field,
 };
@@ -33,8 +34,10 @@ pub(super) fn compile(
 ) -> Profile {
     let inputs = inputs::declared(&raw.inputs, faults);
     let fields: Vec<Field> = inputs.iter().map(|input| input.field.clone()).collect();
-    let mut compiler =
-        Compiler { names: Names::new(&fields), inputs, budgets: Vec::new(), templates: Templates::new(), faults };
+    let names = Names::new(&[], &ReplyContract::default());
+    let mut compiler = Compiler { names, inputs, budgets: Vec::new(), templates: Templates::new(), faults };
+    let reply = raw.reply.as_ref().map(|reply| compiler.reply(reply)).unwrap_or_default();
+    compiler.names = Names::new(&fields, &reply);
     compiler.budgets = raw.budgets.iter().filter_map(|budget| compiler.budget(budget)).collect();
     let mut parts: Vec<Part> = raw.messages.iter().map(|message| compiler.part(message)).collect();
     if parts.is_empty() {
@@ -44,13 +47,14 @@ pub(super) fn compile(
     compiler.unique(&raw.messages);
     compiler.reach_summaries(&raw.messages, &parts);
     share_budgets(&mut parts, compiler.budgets.len());
-    let reply = raw.reply.as_ref().map(|reply| compiler.reply(reply)).unwrap_or_default();
+    compiler.teach(&raw, &reply);
     Profile {
         name,
         description: raw.description.map(|written| written.value.trim().to_owned()).unwrap_or_default(),
         extends: raw.extends.map(|written| written.value),
         built_in,
         source,
+        taught: Taught::of(&reply),
         reply: Arc::new(reply),
         budgets: compiler.budgets,
         inputs: compiler.inputs,

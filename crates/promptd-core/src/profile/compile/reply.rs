@@ -3,11 +3,12 @@
 use super::{
     super::{
         inputs,
-        raw::{ProfileFault, RawReply, Spanned},
+        raw::{ProfileFault, RawProfile, RawReply, Spanned},
         spec::{
             Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, JsonReading, OtherFields, ReplyContract,
             Visibility,
         },
+        taught,
     },
     Compiler,
 };
@@ -44,6 +45,28 @@ impl Compiler<'_> {
             contract.actions = Actions::Declared(actions.collect());
         }
         contract
+    }
+
+    /// Whether the prompt says of each action what the reader takes: one that no template mentions is never asked for.
+    pub(super) fn teach(&mut self, raw: &RawProfile, contract: &ReplyContract) {
+        let sections = || raw.messages.iter().flat_map(|message| &message.sections);
+        let texts = || sections().flat_map(|s| [&s.template, &s.header, &s.entry, &s.footer, &s.fallback]).flatten();
+        let has = |part: &str| texts().any(|text| text.value.contains(part));
+        let lists = ["{{ actions", "{{actions"].iter().any(|part| has(part))
+            && !self.inputs.iter().any(|input| input.field.name == "actions");
+        if lists || has("reply.actions") || has("reply.schema") {
+            return;
+        }
+        for spec in taught::taught(contract).filter(|spec| !has(&spec.name)) {
+            let written = raw.reply.iter().flat_map(|reply| &reply.actions).find(|(name, _)| name.value == spec.name);
+            if let Some((name, _)) = written {
+                let message = format!(
+                    "no template mentions the action `{}`: show it with `{{{{ actions }}}}`, or hide it",
+                    spec.name
+                );
+                self.faults.push(name.fault(Code::ReplyUntaught, message));
+            }
+        }
     }
 
     fn set<T: Copy>(&mut self, value: &mut T, written: Option<&Spanned<String>>, what: &str, known: &[(&str, T)]) {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use super::{
     FilePattern,
+    taught::Taught,
     template::{Template, Templates},
     types::Field,
 };
@@ -40,6 +41,8 @@ pub struct Profile {
     pub source: Arc<str>,
     /// How replies are read.
     pub reply: Arc<ReplyContract>,
+    /// What templates see of it.
+    pub taught: Taught,
     /// What callers may give.
     pub inputs: Vec<Input>,
     /// Limits that sections share.

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use super::*;
-use crate::profile::names::text_fields;
+use crate::profile::{names::text_fields, spec::ReplyContract};
 
 struct Fixed;
 
@@ -25,7 +25,7 @@ impl Scope for Fixed {
 }
 
 fn names() -> Names {
-    Names::new(&text_fields(&["soul"]))
+    Names::new(&text_fields(&["soul"]), &ReplyContract::default())
 }
 
 #[test]

@@ -40,7 +40,11 @@ impl Scope for TurnScope<'_> {
                 Stage::First => "first",
                 Stage::Synthesis => "synthesis",
             },
-            (input, "") => self.input(input)?.as_str()?,
+            (input, "") => match self.input(input) {
+                Some(value) => value.as_str()?,
+                None if input == "actions" => &self.profile.taught.actions,
+                None => return None,
+            },
             _ => return None,
         };
         Some(Cow::Borrowed(text))
@@ -63,10 +67,14 @@ impl Scope for TurnScope<'_> {
             "skip_context_files" => self.files.skips_context_files().into(),
             "knowledge" => self.knowledge().map(snippet_value).collect(),
             "skills" => self.skills().map(skill_value).collect(),
-            _ => match self.input(name) {
-                Some(value) => value.clone(),
-                None => self.text(name, "").map_or(Value::UNDEFINED, |text| text.into_owned().into()),
-            },
+            _ => {
+                match self.input(name) {
+                    Some(value) => value.clone(),
+                    None => self.profile.taught.value(name).unwrap_or_else(|| {
+                        self.text(name, "").map_or(Value::UNDEFINED, |text| text.into_owned().into())
+                    }),
+                }
+            }
         }
     }
 }

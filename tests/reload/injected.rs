@@ -28,7 +28,7 @@ use tokio::sync::watch::Receiver;
 
 use crate::{
     service::{NEVER, Service, options},
-    site::skill_text,
+    site::{self, sha256, skill_text},
 };
 
 /// Every kind of place that the source reads: workspaces of each shape, links to allowed places, shared skills, profiles
@@ -268,4 +268,29 @@ fn after_any_failed_call_the_state_is_that_of_a_fresh_start() {
             });
         }
     });
+}
+
+/// A file whose folder could not be listed is then found empty, as in the middle of a save: that is believed no sooner
+/// than after any other load.
+#[test]
+fn a_file_found_empty_after_a_failed_load_may_be_in_the_middle_of_a_save() {
+    const BUNDLED: &str = "root/plain/skills/group/beta/notes/extra.txt";
+    const LOSS_BELIEVED_AFTER: Duration = Duration::from_secs(1);
+    let scene = Scene::new();
+    let service = Service::start(scene.options());
+    let tokens = service.source.follow(scene.tokens());
+    let folder = Path::new(BUNDLED).parent().unwrap();
+    let (faults, _) = fail(&scene, Call::List, folder, Fails::UntilHealed);
+    scene.write("root/plain/AGENTS.md", "More rules.\n");
+    wait_until(&|| format!("{:?}", service.source.status()), || is_reported(&service, &tokens));
+    let emptied = jiff::Timestamp::now();
+    scene.write(BUNDLED, "");
+    drop(faults);
+    let empty = sha256(b"");
+    let is_empty =
+        |state: &State| site::served(state).is_some_and(|inputs| inputs.values().any(|hash| **hash == *empty));
+    let (state, _) = service.wait("plain", "the empty file", is_empty);
+    let State::Ready(loaded) = &*state else { unreachable!() };
+    let since = loaded.at.duration_since(emptied);
+    assert!(since.unsigned_abs() >= LOSS_BELIEVED_AFTER, "{since:?}");
 }

@@ -15,6 +15,7 @@ mod watches;
 pub(crate) use target::Kind;
 
 use std::{
+    iter,
     sync::{
         Arc,
         mpsc::{Receiver, RecvTimeoutError},
@@ -192,12 +193,16 @@ impl Reload {
         let now = clock::now();
         let Some(target) = self.targets.get_mut(id) else { return Decision::Wait };
         let served = target.workspace_id().is_some_and(|id| self.publisher.store.get(id.as_str()).is_some());
+        let Target { read_set: before, before_failures, debounce, .. } = target;
         let losses = match content {
             Content::Workspace(Loading::Unopened(_)) if served => Losses::Root,
-            _ => Losses::Files(target.read_set.losses_in(&read_set).collect()),
+            _ => {
+                let known = iter::once(&*before).chain(&*before_failures);
+                Losses::Files(known.flat_map(|known| known.losses_in(&read_set)).collect())
+            }
         };
         let (current, quiet_for) = (read_set.is_current(), read_set.quiet_for());
-        let decision = target.debounce.apply(&debounce::Event::Read { current, quiet_for, losses }, now);
+        let decision = debounce.apply(&debounce::Event::Read { current, quiet_for, losses }, now);
         if decision != Decision::Watch {
             return decision;
         }

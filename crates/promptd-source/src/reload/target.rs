@@ -38,6 +38,9 @@ pub(crate) struct Target {
     pub(crate) kind: Kind,
     /// Of the newest load that counted.
     pub(crate) read_set: ReadSet,
+    /// Of the newest load in which nothing failed, while the newest one has failures: what that one could not see, such as
+    /// a file in a folder that could not be listed, still had content before.
+    pub(crate) before_failures: Option<ReadSet>,
     pub(crate) debounce: Debounce,
     /// Its events cannot be had or relied on.
     pub(crate) polled: bool,
@@ -74,6 +77,7 @@ impl Target {
         Self {
             kind,
             read_set: ReadSet::default(),
+            before_failures: None,
             debounce,
             polled: false,
             watch_error: None,
@@ -108,6 +112,16 @@ impl Target {
                 let (read_set, contents) = files::load(set);
                 (read_set, Content::Files(contents))
             }
+        }
+    }
+
+    /// Takes over what the newest load that counts has read.
+    pub(crate) fn has_read(&mut self, read_set: ReadSet) {
+        let before = std::mem::replace(&mut self.read_set, read_set);
+        if !self.read_set.has_failures() {
+            self.before_failures = None;
+        } else if !before.has_failures() {
+            self.before_failures = Some(before);
         }
     }
 

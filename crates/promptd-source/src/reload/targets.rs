@@ -128,7 +128,7 @@ impl Targets {
     pub(crate) fn watch(&mut self, id: TargetId, read_set: ReadSet) -> bool {
         let Some(target) = self.map.get_mut(&id) else { return false };
         let watched = self.watches.follow(id, &target.read_set, &read_set);
-        target.read_set = read_set;
+        target.has_read(read_set);
         let is_current = target.read_set.is_current();
         self.rely_on_events(id, watched);
         is_current

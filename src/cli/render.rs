@@ -74,6 +74,8 @@ enum Format {
     OpenaiResponses,
     /// The `system` and `messages` of Anthropic Messages.
     AnthropicMessages,
+    /// The `messages` of `OpenRouter`, with cache breakpoints.
+    OpenrouterChat,
     /// The `systemInstruction` and `contents` of Gemini.
     Gemini,
 }
@@ -160,6 +162,7 @@ fn print(arguments: &Arguments, snapshot: &Snapshot, profile: &Profile, prompt: 
         Some(Format::OpenaiChat) => RenderFormat::OpenaiChat,
         Some(Format::OpenaiResponses) => RenderFormat::OpenaiResponses,
         Some(Format::AnthropicMessages) => RenderFormat::AnthropicMessages,
+        Some(Format::OpenrouterChat) => RenderFormat::OpenrouterChat,
         Some(Format::Gemini) => RenderFormat::Gemini,
     };
     let rendered = render(prompt, format);

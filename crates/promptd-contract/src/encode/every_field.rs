@@ -12,7 +12,7 @@ use super::*;
 use crate::json::descriptors;
 use promptd_core::{
     finding::Severity,
-    profile::Stability,
+    profile::{CachePlacement, Stability},
     prompt::{CachePlan, CarriedConversation, ConversationOrigin, Outcome, Position, SectionReport, Size, Source},
     turn::{ConversationMessage, Role, ToolCall},
 };
@@ -66,6 +66,7 @@ impl Sample {
             findings: vec![Cow::Owned(finding)],
             digest: Digest([2; 32]),
             size: size(30),
+            cache_placement: CachePlacement::Plan,
             conversation: Some(CarriedConversation {
                 cut: 1,
                 held: true,

@@ -5,7 +5,7 @@ use prost::Message as _;
 use super::*;
 use crate::proto;
 use promptd_core::{
-    profile::Stability,
+    profile::{CachePlacement, Stability},
     prompt::{CachePlan, ConversationOrigin, Memo, Outcome, Position, SectionReport, Size, Source},
     turn::{ConversationMessage, Role, ToolCall},
 };
@@ -58,6 +58,7 @@ fn prompt(said: &ConversationMessage) -> Prompt<'_> {
         findings: findings.map(|place| Cow::Owned(Finding::new(Code::SkillInvalid, place, "x"))).into(),
         digest: Digest([9; 32]),
         size,
+        cache_placement: CachePlacement::Plan,
         conversation: None,
         cache_plan: CachePlan { stable_messages: 1, stable_bytes: 300, stable_digest: Digest([8; 32]) },
     }

@@ -35,6 +35,7 @@ pub(super) fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<Profile
         name: top.name,
         extends: top.extends,
         description: top.description.or(base.description),
+        cache: top.cache.or(base.cache),
         reply: match (top.reply, base.reply) {
             (Some(top), Some(base)) => Some(top.over(base)),
             (top, base) => top.or(base),

@@ -32,9 +32,9 @@ pub use load::{ProfileFile, load};
 pub use range::Range;
 pub use set::ProfileSet;
 pub use spec::{
-    Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, Amount, Body, Budget, ConversationSpec, Each, Fact,
-    Input, JsonReading, MessageSpec, OnOverflow, OtherFields, Part, Profile, ReplyContract, SectionSpec, Share,
-    Stability, SummaryTree, TrimSpec, Unit, Visibility,
+    Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, Amount, Body, Budget, CachePlacement,
+    ConversationSpec, Each, Fact, Input, JsonReading, MessageSpec, OnOverflow, OtherFields, Part, Profile,
+    ReplyContract, SectionSpec, Share, Stability, SummaryTree, TrimSpec, Unit, Visibility,
 };
 pub use taught::Taught;
 pub use template::{Scope, Template, Templates};

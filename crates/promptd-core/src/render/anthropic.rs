@@ -18,7 +18,7 @@ const IDS: IdRule = IdRule { provider: "Anthropic", max_bytes: 64, characters: S
 /// white space at the end of a last message of the assistant is removed. Speakers' names have no place there.
 pub(super) fn messages(prompt: &Prompt<'_>) -> Rendered {
     let fragment = Fragment::new(prompt, IDS).beginning_with_the_user(IDS.provider);
-    let marked = breakpoints(&prompt.messages);
+    let marked = breakpoints(prompt);
     let mut system: Vec<Value> = Vec::new();
     let mut turns: Vec<(&'static str, Vec<Value>)> = Vec::new();
     for (index, message) in fragment.messages() {

@@ -1,6 +1,12 @@
 //! Where a provider is asked to keep a prefix.
 
-use crate::{profile::Stability, prompt::Message, turn::Role};
+use std::ops::Range;
+
+use crate::{
+    profile::{CachePlacement, Stability},
+    prompt::{Message, Prompt},
+    turn::Role,
+};
 
 /// A conversation of fewer messages than this gets no breakpoint.
 const MIN_MESSAGES: usize = 4;
@@ -10,11 +16,20 @@ const STEP: usize = 20;
 const MIN_DISTANCE: usize = 4;
 
 /// Which messages of a prompt, by index, end a prefix worth keeping: at most four, in order.
-///
+pub(super) fn breakpoints(prompt: &Prompt<'_>) -> Vec<usize> {
+    let mut all = match prompt.cache_placement {
+        CachePlacement::Plan => by_plan(&prompt.messages),
+        CachePlacement::AsSystem => as_system(&prompt.messages),
+    };
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// Two of the system messages: the last of the stable prefix, and the last one where the conversation has a breakpoint,
 /// else the last of the prefix that holds through a session. Two of the conversation: the newest user message, and a
 /// multiple of twenty before it.
-pub(super) fn breakpoints(messages: &[Message<'_>]) -> Vec<usize> {
+fn by_plan(messages: &[Message<'_>]) -> Vec<usize> {
     let system: Vec<usize> = (0..messages.len()).filter(|&index| messages[index].role == Role::System).collect();
     let conversation = in_conversation(messages);
     let front = |bound: Stability| {
@@ -22,10 +37,39 @@ pub(super) fn breakpoints(messages: &[Message<'_>]) -> Vec<usize> {
         front.last().copied()
     };
     let second = if conversation.is_empty() { front(Stability::Session) } else { system.last().copied() };
-    let mut all: Vec<usize> = front(Stability::Stable).into_iter().chain(second).chain(conversation).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
+    front(Stability::Stable).into_iter().chain(second).chain(conversation).collect()
+}
+
+/// As kern places them: the last of the system messages at the front; the newest user message; and a multiple of twenty
+/// before it, moved back to a message of one block, since each of several results would take one of the four marks. All
+/// results of a message's calls are one message there.
+fn as_system(messages: &[Message<'_>]) -> Vec<usize> {
+    let front = messages.iter().take_while(|message| message.role == Role::System).count();
+    let mut marks: Vec<usize> = front.checked_sub(1).into_iter().collect();
+    let groups = groups(messages);
+    let role = |group: &Range<usize>| messages[group.start].role;
+    let Some(newest) = groups.iter().rposition(|group| role(group) == Role::User) else { return marks };
+    if groups.len() < MIN_MESSAGES {
+        return marks;
+    }
+    marks.push(groups[newest].start);
+    let older = newest / STEP * STEP;
+    if older + MIN_DISTANCE < newest {
+        marks.extend(groups[..=older].iter().rfind(|group| group.len() == 1).map(|group| group.start));
+    }
+    marks
+}
+
+/// The conversation's messages, results that follow each other as one.
+fn groups(messages: &[Message<'_>]) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    for (index, message) in messages.iter().enumerate().filter(|(_, message)| message.origin.is_some()) {
+        match groups.last_mut() {
+            Some(last) if message.role == Role::Tool && messages[last.start].role == Role::Tool => last.end = index + 1,
+            _ => groups.push(index..index + 1),
+        }
+    }
+    groups
 }
 
 fn in_conversation(messages: &[Message<'_>]) -> Vec<usize> {
@@ -44,6 +88,49 @@ mod tests {
     use super::{super::sample, *};
     use crate::turn::ConversationMessage;
 
+    fn by_plan_sorted(messages: &[Message<'_>]) -> Vec<usize> {
+        breakpoints(&sample::prompt(messages.to_vec()))
+    }
+
+    /// Messages as a text: `s` is the system's, `u` the user's, `a` the assistant's, a digit so many results.
+    #[test]
+    fn as_a_system_places_them() {
+        let conversation = |role| ConversationMessage::new(role, "x");
+        let alternating = "ua".repeat(15);
+        let pairs_of_results = "2".repeat(21);
+        for (why, text, marked) in [
+            ("the system alone", "s", &[0][..]),
+            ("too few messages", "sua2", &[0]),
+            ("the newest user message", "suaua", &[0, 3]),
+            ("two results are one message", "sua2a", &[0, 1]),
+            ("thirty messages", &format!("s{alternating}"), &[0, 21, 29]),
+            ("a result at the multiple", &format!("s{}1{}", &alternating[..20], &alternating[..9]), &[0, 21, 30]),
+            ("three results at the multiple", &format!("s{}3{}", &alternating[..20], &alternating[..9]), &[0, 20, 32]),
+            ("several results everywhere before", &format!("s{pairs_of_results}aaaau"), &[0, 47]),
+            ("no message of the user", "saaaaa", &[0]),
+            ("no system message", "uaua", &[2]),
+        ] {
+            let mut said = Vec::new();
+            for c in text.chars() {
+                match c {
+                    's' => {}
+                    'u' => said.push(conversation(Role::User)),
+                    'a' => said.push(conversation(Role::Assistant)),
+                    digit => {
+                        let results = digit.to_digit(10).unwrap() as usize;
+                        said.extend(std::iter::repeat_n(conversation(Role::Tool), results));
+                    }
+                }
+            }
+            let system = sample::message(Role::System, "x");
+            let mut messages = vec![Message { stability: Stability::Volatile, ..system }];
+            messages.truncate(usize::from(text.starts_with('s')));
+            messages.extend(said.iter().map(sample::carried));
+            let prompt = Prompt { cache_placement: CachePlacement::AsSystem, ..sample::prompt(messages) };
+            assert_eq!(breakpoints(&prompt), marked, "{why}");
+        }
+    }
+
     #[test]
     fn the_conversation_has_two() {
         for (count, marked) in [(0, &[][..]), (3, &[]), (4, &[2]), (7, &[0, 6]), (30, &[20, 28]), (25, &[24])] {
@@ -51,7 +138,7 @@ mod tests {
                 .map(|i| ConversationMessage::new(if i % 2 == 0 { Role::User } else { Role::Assistant }, "x"))
                 .collect();
             let messages: Vec<_> = conversation.iter().map(sample::carried).collect();
-            assert_eq!(breakpoints(&messages), marked, "{count}");
+            assert_eq!(by_plan_sorted(&messages), marked, "{count}");
         }
     }
 
@@ -69,7 +156,7 @@ mod tests {
                 .iter()
                 .map(|&stability| crate::prompt::Message { stability, ..sample::message(Role::System, "x") })
                 .collect();
-            assert_eq!(breakpoints(&messages), marked, "{stabilities:?}");
+            assert_eq!(by_plan_sorted(&messages), marked, "{stabilities:?}");
         }
     }
 
@@ -79,6 +166,6 @@ mod tests {
         let system = |stability| Message { stability, ..sample::message(Role::System, "x") };
         let mut messages = vec![system(Stability::Stable), system(Stability::Session), system(Stability::Volatile)];
         messages.extend(conversation.iter().map(sample::carried));
-        assert_eq!(breakpoints(&messages), [0, 2, 23, 32]);
+        assert_eq!(by_plan_sorted(&messages), [0, 2, 23, 32]);
     }
 }

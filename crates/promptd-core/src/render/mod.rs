@@ -8,6 +8,7 @@ mod anthropic;
 mod breakpoints;
 mod gemini;
 mod openai;
+mod openrouter;
 #[cfg(test)]
 mod sample;
 mod text;
@@ -36,14 +37,22 @@ pub enum RenderFormat {
     OpenaiResponses,
     /// `system` and `messages` of Anthropic's Messages, with cache breakpoints.
     AnthropicMessages,
+    /// `messages` of `OpenRouter`'s Chat Completions, with cache breakpoints.
+    OpenrouterChat,
     /// `systemInstruction` and `contents` of Gemini's `generateContent`.
     Gemini,
 }
 
 impl RenderFormat {
     /// Every format.
-    pub const ALL: [Self; 5] =
-        [Self::Text, Self::OpenaiChat, Self::OpenaiResponses, Self::AnthropicMessages, Self::Gemini];
+    pub const ALL: [Self; 6] = [
+        Self::Text,
+        Self::OpenaiChat,
+        Self::OpenaiResponses,
+        Self::AnthropicMessages,
+        Self::OpenrouterChat,
+        Self::Gemini,
+    ];
 
     /// The format of that name.
     #[must_use]
@@ -59,6 +68,7 @@ impl RenderFormat {
             Self::OpenaiChat => "openai-chat",
             Self::OpenaiResponses => "openai-responses",
             Self::AnthropicMessages => "anthropic-messages",
+            Self::OpenrouterChat => "openrouter-chat",
             Self::Gemini => "gemini",
         }
     }
@@ -88,6 +98,7 @@ pub fn render(prompt: &Prompt<'_>, format: RenderFormat) -> Rendered {
         RenderFormat::OpenaiChat => openai::chat(prompt),
         RenderFormat::OpenaiResponses => openai::responses(prompt),
         RenderFormat::AnthropicMessages => anthropic::messages(prompt),
+        RenderFormat::OpenrouterChat => openrouter::chat(prompt),
         RenderFormat::Gemini => gemini::generate_content(prompt),
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn chat(prompt: &Prompt<'_>) -> Rendered {
     fragment.rendered(&json!({ "messages": messages }))
 }
 
-fn chat_message(fragment: &Fragment<'_>, index: usize, message: &Message<'_>) -> Value {
+pub(super) fn chat_message(fragment: &Fragment<'_>, index: usize, message: &Message<'_>) -> Value {
     let mut out = Map::new();
     out.insert("role".into(), message.role.as_str().into());
     if let Some(name) = speaker(message) {

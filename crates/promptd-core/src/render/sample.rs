@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Rendered;
 use crate::{
     digest::Digest,
-    profile::Stability,
+    profile::{CachePlacement, Stability},
     prompt::{CachePlan, ConversationOrigin, Message, Prompt, Size},
     turn::{ConversationMessage, Role, ToolCall},
 };
@@ -45,6 +45,7 @@ pub(super) fn prompt(messages: Vec<Message<'_>>) -> Prompt<'_> {
         digest: Digest::default(),
         size: Size::default(),
         cache_plan: CachePlan::default(),
+        cache_placement: CachePlacement::Plan,
         conversation: None,
     }
 }

@@ -22,7 +22,7 @@ struct Rule {
     holds: fn(&Value) -> Broken,
 }
 
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 17] = [
     Rule {
         format: RenderFormat::AnthropicMessages,
         what: "the first message is the user's",
@@ -52,6 +52,13 @@ const RULES: [Rule; 14] = [
         what: "ids are of their form and unique",
         holds: |f| ids(&chat_calls(f), 40, false),
     },
+    Rule { format: RenderFormat::OpenrouterChat, what: "all results follow their calls directly", holds: chat_results },
+    Rule {
+        format: RenderFormat::OpenrouterChat,
+        what: "ids are of their form and unique",
+        holds: |f| ids(&chat_calls(f), 40, true),
+    },
+    Rule { format: RenderFormat::OpenrouterChat, what: "at most four breakpoints", holds: anthropic_breakpoints },
     Rule {
         format: RenderFormat::OpenaiResponses,
         what: "all results follow their calls directly",
@@ -145,7 +152,10 @@ fn anthropic_end(fragment: &Value) -> Broken {
 
 fn anthropic_breakpoints(fragment: &Value) -> Broken {
     let blocks = messages(fragment).iter().flat_map(|message| array(message, "content"));
-    let marked = blocks.chain(array(fragment, "system")).filter(|block| block.get("cache_control").is_some());
+    let marked = blocks
+        .chain(messages(fragment))
+        .chain(array(fragment, "system"))
+        .filter(|block| block.get("cache_control").is_some());
     let count = marked.count();
     check(count <= 4, || count.to_string())
 }

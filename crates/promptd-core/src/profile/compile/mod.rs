@@ -12,7 +12,7 @@ use super::{
     inputs,
     names::{Names, text_fields},
     raw::{ProfileFault, RawConversation, RawMessage, RawProfile, Spanned},
-    spec::{Budget, ConversationSpec, Input, MessageSpec, Part, Profile, ReplyContract, TrimSpec},
+    spec::{Budget, CachePlacement, ConversationSpec, Input, MessageSpec, Part, Profile, ReplyContract, TrimSpec},
     taught::Taught,
     template::Templates,
     types::Field,
@@ -48,6 +48,8 @@ pub(super) fn compile(
     compiler.reach_summaries(&raw.messages, &parts);
     share_budgets(&mut parts, compiler.budgets.len());
     compiler.teach(&raw, &reply);
+    let placements = [("plan", CachePlacement::Plan), ("as_system", CachePlacement::AsSystem)];
+    let cache = raw.cache.as_ref().and_then(|written| compiler.one_of(written, "`cache` value", &placements));
     Profile {
         name,
         description: raw.description.map(|written| written.value.trim().to_owned()).unwrap_or_default(),
@@ -55,6 +57,7 @@ pub(super) fn compile(
         built_in,
         source,
         taught: Taught::of(&reply),
+        cache: cache.unwrap_or_default(),
         reply: Arc::new(reply),
         budgets: compiler.budgets,
         inputs: compiler.inputs,

@@ -26,6 +26,8 @@ pub(super) struct RawProfile {
     pub extends: Option<Spanned<String>>,
     /// `description`.
     pub description: Option<Spanned<String>>,
+    /// `cache`.
+    pub cache: Option<Spanned<String>>,
     /// `reply`.
     pub reply: Option<RawReply>,
     /// `inputs`: name and declaration.
@@ -107,6 +109,7 @@ impl RawProfile {
             name: text(&mut fields, "name", file),
             extends: text(&mut fields, "extends", file),
             description: text(&mut fields, "description", file),
+            cache: text(&mut fields, "cache", file),
             reply: RawReply::read(&mut fields, file),
             inputs: fields.pairs("inputs").iter().map(input).collect(),
             budgets: budgets(&mut fields, file),

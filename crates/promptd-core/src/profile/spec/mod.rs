@@ -39,6 +39,8 @@ pub struct Profile {
     pub built_in: bool,
     /// The YAML it was read from.
     pub source: Arc<str>,
+    /// Where providers are asked to keep a prefix.
+    pub cache: CachePlacement,
     /// How replies are read.
     pub reply: Arc<ReplyContract>,
     /// What templates see of it.
@@ -51,6 +53,17 @@ pub struct Profile {
     pub parts: Vec<Part>,
     /// The compiled templates of all sections.
     pub templates: Templates,
+}
+
+/// Where providers that need marks are asked to keep a prefix.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CachePlacement {
+    /// After the fronts that stay the same, by the stability of sections; and in the conversation.
+    #[default]
+    Plan,
+    /// After the system messages at the front, whatever their stability; and in the conversation, where all results of a
+    /// message's calls count as one message, and one with several results is never marked.
+    AsSystem,
 }
 
 /// A declared input.

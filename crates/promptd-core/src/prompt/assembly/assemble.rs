@@ -72,7 +72,7 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
     if profile.conversation().is_none() && !turn.conversation.messages.is_empty() {
         assembly.conversation(conversation::not_carried(turn));
     }
-    Ok(assembly.finish())
+    Ok(assembly.finish(profile))
 }
 
 /// The profile's inputs: the prepared ones where the turn changes none.
@@ -152,12 +152,13 @@ impl<'a> Assembly<'a> {
         self.findings.extend(window.findings.into_iter().map(Cow::Owned));
     }
 
-    fn finish(mut self) -> Prompt<'a> {
+    fn finish(mut self, profile: &Profile) -> Prompt<'a> {
         sort_findings(&mut self.findings);
         let size = Size::sum(self.messages.iter().map(|message| message.size));
         Prompt {
             digest: digest::list(self.messages.iter().map(|message| message.digest)),
             cache_plan: CachePlan::of(&self.messages),
+            cache_placement: profile.cache,
             conversation: self.carried,
             size,
             messages: self.messages,

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     digest::Digest,
     finding::Finding,
-    profile::Stability,
+    profile::{CachePlacement, Stability},
     text::clamped,
     turn::{ConversationMessage, Role},
 };
@@ -29,6 +29,8 @@ pub struct Prompt<'a> {
     pub size: Size,
     /// How much of the prompt's beginning stays the same from turn to turn.
     pub cache_plan: CachePlan,
+    /// Where [`render`](crate::render::render) marks the prefixes that a provider is asked to keep.
+    pub cache_placement: CachePlacement,
     /// What of the conversation is carried; `None`: nothing.
     pub conversation: Option<CarriedConversation>,
 }

@@ -119,6 +119,8 @@ codes! {
     ConversationTruncated = "CONVERSATION_TRUNCATED", Warning, "Send less, or raise the profile's limit.";
     /// Tool messages without their call, or calls without their results, were left out.
     ConversationUnpaired = "CONVERSATION_UNPAIRED", Warning, "Send a call together with all of its results.";
+    /// No message of the conversation is in the prompt, since the profile carries none.
+    ConversationNotCarried = "CONVERSATION_NOT_CARRIED", Warning, "Add the messages after the prompt's own, or name a profile that carries a conversation.";
     /// Messages that were trimmed are in no summary that the prompt shows.
     ConversationUncovered = "CONVERSATION_UNCOVERED", Warning, "Send segments that summarise them, or raise the budget.";
     /// The messages that are carried take more estimated tokens than the profile has for them.

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, reason = "a test fails by panicking")]
 
+mod conversations;
 mod digests;
 mod file_settings;
 mod provider_rules;
 mod support;
 mod token_counts;
 mod turn_fields;
+mod windows;

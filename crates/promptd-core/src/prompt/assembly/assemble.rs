@@ -70,7 +70,7 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
         }
     }
     if profile.conversation().is_none() && !turn.conversation.messages.is_empty() {
-        assembly.conversation(conversation::not_carried(turn));
+        assembly.conversation(conversation::not_carried(profile, turn));
     }
     Ok(assembly.finish(profile))
 }

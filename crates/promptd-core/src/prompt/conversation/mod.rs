@@ -18,7 +18,8 @@ use super::{
     scope::TurnScope,
 };
 use crate::{
-    profile::ConversationSpec,
+    finding::Severity,
+    profile::{Body, ConversationSpec, Profile},
     turn::{Role, Turn},
 };
 
@@ -27,12 +28,17 @@ use message::CarriedSize;
 use trim::TrimBudget;
 use units::Unit;
 pub(crate) use window::ConversationWindow;
-use window::{LeftOut, summary, system_message};
+use window::{LeftOut, none_carried, summary, system_message};
 
 /// The report for a profile that has no place for a conversation.
-pub(crate) fn not_carried(turn: &Turn) -> ConversationWindow<'_> {
+pub(crate) fn not_carried<'a>(profile: &Profile, turn: &'a Turn) -> ConversationWindow<'a> {
     let reason = "The profile has no place for a conversation: the caller adds it.";
-    ConversationWindow::omitted(&turn.conversation, reason)
+    let mut window = ConversationWindow::omitted(&turn.conversation, reason);
+    // Whoever sends it so that a skill is activated knows that it is not carried.
+    let is_read = profile.sections().any(|(_, section)| matches!(section.body, Body::ActiveSkill(_)));
+    let severity = if is_read { Severity::Info } else { Severity::Warning };
+    window.findings.push(none_carried(&turn.conversation, severity));
+    window
 }
 
 /// Carries the turn's conversation.
@@ -69,6 +75,7 @@ pub(crate) fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> Conve
         carried.estimated_tokens = cut.of(&sizes).copied().fold(0, u64::saturating_add);
         carried.token_budget = budget.raw;
     }
+    window.divided(all, cut.divided(&units), &mut lost);
     window.trimmed = history::before(scope, &units, &cut, budget.as_ref());
     carried.cut = window.trimmed.messages;
     carried.uncovered = window.trimmed.uncovered;
@@ -82,6 +89,9 @@ pub(crate) fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> Conve
         indices.iter().map(|&index| message::carry(spec, scope, index, result_limit, &mut window)).collect();
     window.sections.insert(0, summary(all, &indices, &sizes, &left_out));
     window.carried = (!indices.is_empty()).then_some(carried);
+    if newest == Some(0) {
+        window.findings.push(none_carried(conversation, Severity::Warning));
+    }
     window
 }
 

@@ -12,7 +12,7 @@ use crate::{
     finding::Code,
     id::Id,
     profile::ProfileSet,
-    prompt::{CarriedConversation, ConversationOrigin, Message, Outcome, Prepared, Prompt, assemble},
+    prompt::{CarriedConversation, ConversationOrigin, Message, Outcome, Prepared, Prompt, SectionReport, assemble},
     settings::Settings,
     text::clamped,
     turn::{Conversation, ConversationMessage, Role, Segment, ToolCall, Turn},
@@ -277,7 +277,10 @@ proptest! {
                 let shown: Vec<&Segment> = turn.conversation.segments.iter().filter(shown).collect();
                 let unique: HashSet<&str> = turn.conversation.segments.iter().map(|segment| segment.id.as_str()).collect();
                 let is_shown = |m: u64| shown.iter().any(|s| (s.message_start..s.message_end).contains(&m));
-                let lost = |id: String| prompt.sections.iter().any(|s| s.id == id && s.outcome == Outcome::Dropped);
+                let is_unusable = |s: &SectionReport<'_>| {
+                    s.outcome == Outcome::Dropped && !s.reason.starts_with("It belongs to the turn")
+                };
+                let lost = |id: String| prompt.sections.iter().any(|s| s.id == id && is_unusable(s));
                 let is_left_out = |at: &usize| !indices.contains(&clamped(*at)) && !lost(format!("conversation/{at}"));
                 let mut neither = (0..all.len()).filter(is_left_out).map(|at| first_index + at as u64)
                     .filter(|&message| !is_shown(message)).count() as u64;

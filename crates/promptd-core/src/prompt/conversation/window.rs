@@ -2,9 +2,9 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use super::message::CarriedSize;
+use super::{message::CarriedSize, units::Unit};
 use crate::{
-    finding::{Code, Finding, Place},
+    finding::{Code, Finding, Place, Severity},
     profile::Stability,
     prompt::{
         output::{CarriedConversation, Message, Outcome, SectionReport, Size},
@@ -35,6 +35,33 @@ impl ConversationWindow<'_> {
         Self { sections: vec![SectionReport { original, ..report(Outcome::Omitted, reason) }], ..Self::default() }
     }
 
+    /// Reports units of the newest turn as lost, since they do not fit between its user's message and its newest calls.
+    pub(super) fn divided(
+        &mut self,
+        all: &[ConversationMessage],
+        units: &[Unit],
+        lost: &mut Vec<SectionReport<'static>>,
+    ) {
+        let mut indices: Vec<usize> = units.iter().flat_map(Unit::indices).collect();
+        indices.sort_unstable();
+        let Some(&first) = indices.first() else { return };
+        let reason = "It belongs to the turn of the user's newest message, which does not fit as a whole.";
+        let message = match indices.len() {
+            1 => "a message after the user's newest one was left out: their turn does not fit".to_owned(),
+            count => {
+                format!(
+                    "{count} messages after the user's newest one were left out, first this one: their turn does not fit"
+                )
+            }
+        };
+        let place = Place::field(format!("turn.conversation.messages[{first}]"));
+        self.findings.push(Finding::new(Code::ConversationTruncated, place, message));
+        for index in indices {
+            let original = Size::of(&all[index].content);
+            lost.push(SectionReport { id: message_id(index), original, ..report(Outcome::Dropped, reason) });
+        }
+    }
+
     /// Reports the messages at `unpaired` as lost: no provider takes them.
     pub(super) fn unpaired(
         &mut self,
@@ -60,6 +87,16 @@ impl ConversationWindow<'_> {
             lost.push(SectionReport { id: message_id(index), original, ..report(Outcome::Dropped, reason) });
         }
     }
+}
+
+/// The finding of a conversation of which nothing is carried, so that it is not taken for the prompt's.
+pub(super) fn none_carried(conversation: &Conversation, severity: Severity) -> Finding {
+    let message = match conversation.messages.len() {
+        1 => "the conversation's message is not in the prompt: the profile carries none".to_owned(),
+        count => format!("the conversation's {count} messages are not in the prompt: the profile carries none"),
+    };
+    let place = Place::field("turn.conversation.messages");
+    Finding { severity, ..Finding::new(Code::ConversationNotCarried, place, message) }
 }
 
 /// The id of the report of one message.

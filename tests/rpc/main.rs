@@ -10,6 +10,7 @@ mod connect;
 mod drain;
 mod health;
 mod held;
+mod hidden;
 mod http;
 mod metadata;
 mod pages;

@@ -68,6 +68,32 @@ fn every_setting_of_the_table_is_read() {
 }
 
 #[test]
+fn the_least_value_of_a_setting_is_accepted_and_one_below_is_not() {
+    let whole = [
+        "limits.max_message_bytes",
+        "limits.max_in_flight",
+        "limits.max_streams",
+        "limits.max_connections",
+        "limits.max_streams_per_connection",
+        "limits.max_unread_bytes",
+        "limits.max_unsent_bytes",
+        "revisions.count",
+    ];
+    let seconds = ["limits.max_call_time", "grpc.keepalive_interval", "grpc.keepalive_timeout"];
+    let intervals = ["watch.poll_interval", "watch.sweep_interval"];
+    let rows = (whole.iter().map(|key| (key, "1", "0")))
+        .chain(seconds.iter().map(|key| (key, "1s", "999ms")))
+        .chain(intervals.iter().map(|key| (key, "100ms", "99ms")));
+    for (key, least, below) in rows {
+        let (section, key) = key.split_once('.').unwrap();
+        let with = |value: &str| read(&format!("{SERVE}{section}: {{{key}: {value}}}\n"));
+        assert!(with(least).is_ok(), "{key}: {:?}", with(least));
+        let faults = with(below).unwrap_err();
+        assert!(faults[0].ends_with(&format!("must be at least {least}")), "{key}: {faults:?}");
+    }
+}
+
+#[test]
 fn every_fault_is_reported_at_once_with_its_place() {
     let text = "listen: 50051\nworkspaces:\n  root: ~/ws\n  single: [\"bad id=x\", a=1, a=2]\nrisks: ignore\n\
                 limits:\n  max_in_flight: 0\n  max_knowlege: 5\ndrain: {limit: 10}\ntls: {cert: x.pem}\n\

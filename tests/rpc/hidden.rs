@@ -21,7 +21,7 @@ use crate::rig::Rig;
 const SKILLS: [&str; 4] = ["quartz", "ribbon", "saddle", "thimble"];
 /// The context files, each with a word that is in nothing else.
 const FILES: [(&str, &str); 2] = [("AGENTS.md", "walnut"), ("SOUL.md", "yarrow")];
-const LOCKS: [&str; 6] = ["persona", "ephemeral", "agent", "time_zone", "inputs", "conversation_system"];
+const LOCKS: [&str; 7] = ["persona", "ephemeral", "agent", "time_zone", "inputs", "conversation_system", "profile"];
 const TOKEN: &str = "caller-token-0000001";
 
 /// A list of skills, as globs.
@@ -159,7 +159,7 @@ impl Turn {
         };
         let messages = system.into_iter().chain([say(proto::Role::User, user)]).collect();
         let inputs = match (self.activates, profile) {
-            (Some((skill, false)), "kai-remote") => Some(("active_skill", text(skill))),
+            (Some((skill, false)), "kai-remote") if !sets("inputs") => Some(("active_skill", text(skill))),
             (_, "kai-remote") if sets("inputs") => Some(("model", text("m"))),
             (_, "kern") if sets("inputs") => Some(("notes_summary", text("Short."))),
             _ => None,
@@ -196,6 +196,17 @@ fn by<T>(message: T) -> Request<T> {
     request
 }
 
+fn request(workspace: &str, profile: &str, pin: &str, turn: &Turn) -> proto::AssemblePromptRequest {
+    proto::AssemblePromptRequest {
+        workspace_id: workspace.to_owned(),
+        profile: profile.to_owned(),
+        revision: pin.to_owned(),
+        turn: Some(turn.message(profile)),
+        render_format: turn.format,
+        ..Default::default()
+    }
+}
+
 fn count(cell: &Cell<usize>, more: usize) {
     cell.set(cell.get() + more);
 }
@@ -220,32 +231,40 @@ impl Calls {
             None => (newest, String::new()),
         };
         self.check_skills(case, newest, &workspace).await?;
+        // A turn that sets what is locked, for each lock; and the random one.
+        let locked = newest.locks.iter().map(|lock| Turn { sets: vec![lock], ..case.turn.clone() });
+        for (turn, profile) in locked.zip(profiles.iter().cycle().skip(self.next.load(Ordering::SeqCst))) {
+            let profile = if turn.sets == ["inputs"] { "kai-remote" } else { profile };
+            self.check_answer(case, &turn, served, newest, request(&workspace, profile, &pin, &turn)).await?;
+        }
         for profile in profiles {
-            let turn = case.turn.message(profile);
-            let sets_inputs = turn.inputs.is_some();
-            let request = proto::AssemblePromptRequest {
-                workspace_id: workspace.clone(),
-                profile: profile.clone(),
-                revision: pin.clone(),
-                turn: Some(turn),
-                render_format: case.turn.format,
-                ..Default::default()
-            };
-            let answer = self.prompts.clone().assemble_prompt(by(request)).await;
-            let locked = LOCKS.iter().filter(|lock| newest.locks(lock)).any(|lock| match *lock {
-                "inputs" => sets_inputs,
-                lock => case.turn.sets.contains(&lock),
-            });
-            match answer {
-                Ok(answer) => {
-                    prop_assert!(!locked, "a lock of the newest revision is open under {}", profile);
-                    self.check_prompt(case, served, newest, &format!("{:?}", answer.into_inner()))?;
-                }
-                Err(status) => self.check_refused(case, newest, &status)?,
-            }
+            self.check_answer(case, &case.turn, served, newest, request(&workspace, profile, &pin, &case.turn)).await?;
         }
         self.rig.remove(&workspace);
         Ok(())
+    }
+
+    async fn check_answer(
+        &self,
+        case: &Case,
+        turn: &Turn,
+        served: &Revision,
+        newest: &Revision,
+        request: proto::AssemblePromptRequest,
+    ) -> Result<(), TestCaseError> {
+        let has_inputs = request.turn.as_ref().is_some_and(|turn| turn.inputs.is_some());
+        let locked = LOCKS.iter().filter(|lock| newest.locks(lock)).any(|lock| match *lock {
+            "inputs" => has_inputs,
+            // Every request names one.
+            "profile" => true,
+            lock => turn.sets.contains(&lock),
+        });
+        let profile = request.profile.clone();
+        match self.prompts.clone().assemble_prompt(by(request)).await {
+            Ok(_) if locked => Err(TestCaseError::fail(format!("{:?} is open under {profile}", newest.locks))),
+            Ok(answer) => self.check_prompt(case, served, newest, &format!("{:?}", answer.into_inner())),
+            Err(status) => self.check_refused(case, newest, &status),
+        }
     }
 
     fn check_prompt(

@@ -12,7 +12,8 @@ pub trait Tree {
     /// Reads at most `limit` bytes of a file.
     fn read(&self, path: &str, limit: usize) -> Result<FileBytes, ReadError>;
 
-    /// Lists a folder's entries, in name order by bytes. Links are resolved: the kind is the target's.
+    /// Lists a folder's entries, in name order by bytes. Links are resolved: the kind is the target's. A folder that is
+    /// inside itself by a link is [`ReadError::LinkLoop`].
     fn list(&self, path: &str) -> Result<Vec<Entry>, ReadError>;
 }
 

@@ -93,6 +93,12 @@ impl DiskTree {
         Ok(FileBytes { bytes: disk::read(file, path, limit, meta.len())?, total: meta.len() })
     }
 
+    /// Whether the folder that was found for `path` holds the entry of that path: by a link, it is inside itself.
+    fn holds(&self, found: &Found, path: &str) -> bool {
+        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        !path.is_empty() && self.find(parent).is_ok_and(|parent| parent.path.starts_with(&found.path))
+    }
+
     fn list_found(&self, found: &Found) -> io::Result<Vec<(OsString, fs::FileType)>> {
         let names = disk::list(&found.path)?;
         let mut walk = self.walk.borrow_mut();
@@ -141,6 +147,9 @@ impl Tree for DiskTree {
     fn list(&self, path: &str) -> Result<Vec<Entry>, ReadError> {
         let found = self.find(path)?;
         let Kind::Folder = found.kind else { return Err(not_a_folder(&found.kind)) };
+        if self.holds(&found, path) {
+            return Err(ReadError::LinkLoop);
+        }
         let listed = self.list_found(&found).map_err(|error| self.failed(&found, &error))?;
         let mut entries: Vec<Entry> = listed
             .into_iter()
@@ -175,6 +184,24 @@ mod tests {
 
     fn read(at: &Path, path: &str) -> Result<String, ReadError> {
         tree(at).read(path, 1 << 20).map(|file| String::from_utf8(file.bytes).unwrap())
+    }
+
+    #[test]
+    fn a_folder_that_is_inside_itself_is_not_listed() {
+        let dir = tempfile::tempdir().unwrap();
+        let ws = dir.path().join("ws");
+        fs::create_dir_all(ws.join("skills/a/inner")).unwrap();
+        symlink(".", ws.join("skills/self")).unwrap();
+        symlink("../..", ws.join("skills/a/up")).unwrap();
+        symlink(&ws, ws.join("root")).unwrap();
+        symlink("a", ws.join("skills/b")).unwrap();
+        let tree = tree(&ws);
+        for inside_itself in ["skills/self", "skills/a/up", "root", "skills/b/up"] {
+            assert_eq!(tree.list(inside_itself), Err(ReadError::LinkLoop), "{inside_itself}");
+        }
+        for folder in ["", "skills", "skills/a", "skills/b", "skills/b/inner"] {
+            assert!(tree.list(folder).is_ok(), "{folder}");
+        }
     }
 
     #[test]

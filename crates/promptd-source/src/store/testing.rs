@@ -5,12 +5,17 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use promptd_core::{
     id::Id,
+    settings::Settings,
     workspace::{Load, MemoryTree, load},
 };
 
 use super::{Loaded, Pinned, Store};
 
 pub(crate) fn loaded(files: &[(&str, &str)]) -> Arc<Loaded> {
+    loaded_with(files, Settings::default())
+}
+
+pub(crate) fn loaded_with(files: &[(&str, &str)], settings: Settings) -> Arc<Loaded> {
     let tree = files.iter().fold(MemoryTree::new(), |tree, (path, text)| tree.file(path, text.as_bytes()));
     let snapshot = load(&Load {
         id: &id(),
@@ -18,7 +23,7 @@ pub(crate) fn loaded(files: &[(&str, &str)]) -> Arc<Loaded> {
         tree: &tree,
         shared_skills: &[],
         profiles: Arc::default(),
-        settings: Arc::default(),
+        settings: Arc::new(settings),
         previous: None,
     });
     Arc::new(Loaded { snapshot: snapshot.unwrap().into(), at: Timestamp::UNIX_EPOCH })

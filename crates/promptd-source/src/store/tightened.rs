@@ -48,12 +48,15 @@ fn reads_the_same(old: &Skill, now: &Skill) -> bool {
 mod tests {
     use std::{collections::BTreeSet, sync::Arc};
 
-    use promptd_core::workspace::Snapshot;
+    use promptd_core::{
+        settings::{RiskPolicy, Settings},
+        workspace::Snapshot,
+    };
     use proptest::prelude::*;
 
     use super::super::{
         State, Store,
-        testing::{id, is_held, loaded},
+        testing::{id, is_held, loaded, loaded_with},
     };
 
     #[test]
@@ -104,6 +107,20 @@ mod tests {
         }
         assert!(held("locked: [persona]\n", "{}\n"), "what was tighter may stay");
         assert!(held("expose_paths: false\n", "{}\n"));
+    }
+
+    #[test]
+    fn pinning_never_brings_back_text_that_stricter_risks_keep_out() {
+        const ALL: [RiskPolicy; 3] = [RiskPolicy::Report, RiskPolicy::Strip, RiskPolicy::Refuse];
+        for (from, before) in ALL.into_iter().enumerate() {
+            for (to, after) in ALL.into_iter().enumerate() {
+                let of = |risks| loaded_with(&[("AGENTS.md", "Rules.")], Settings { risks, ..Settings::default() });
+                let (store, old) = (Store::default(), of(before));
+                store.publish(&id(), State::Ready(Arc::clone(&old)));
+                store.publish(&id(), State::Ready(of(after)));
+                assert_eq!(is_held(&store, &old), to <= from, "{before:?} -> {after:?}");
+            }
+        }
     }
 
     /// A hidden skill at another place, under another name, or over a shared one is hidden for older revisions too.

@@ -76,3 +76,48 @@ impl Budgets {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(unit: Unit, on_overflow: OnOverflow) -> Budgets {
+        Budgets(vec![Left { rest: 10, unit, on_overflow }])
+    }
+
+    #[test]
+    fn each_unit_has_its_own_cost() {
+        for (unit, cost, entry) in [
+            (Unit::Chars, 3, 3),
+            (Unit::Utf16, 4, 4),
+            (Unit::Bytes, 7, 7),
+            (Unit::Entries, 0, 1),
+            (Unit::Estimate, estimate::user_message("\u{e9}x\u{1f680}"), estimate::user_message("\u{e9}x\u{1f680}")),
+            (
+                Unit::Tokens,
+                Encoding::O200kBase.count("\u{e9}x\u{1f680}"),
+                Encoding::O200kBase.count("\u{e9}x\u{1f680}"),
+            ),
+        ] {
+            let budgets = one(unit, OnOverflow::NextSection);
+            let text = "\u{e9}x\u{1f680}";
+            assert_eq!((budgets.cost(0, text), budgets.entry(0, text)), (cost, entry), "{unit:?}");
+            assert!(cost > 0 || unit == Unit::Entries, "{unit:?}");
+        }
+        assert_eq!(Budgets::default().cost(0, "\u{e9}"), 1, "without a budget, characters");
+    }
+
+    #[test]
+    fn what_is_taken_is_gone_and_an_overflow_takes_what_it_says() {
+        let mut budgets = one(Unit::Chars, OnOverflow::NextSection);
+        budgets.take(0, 4);
+        assert_eq!(budgets.rest(0), 6);
+        budgets.overflow(0, 1);
+        assert_eq!(budgets.rest(0), 5);
+        budgets.take(0, 6);
+        assert_eq!(budgets.rest(0), 0);
+        let mut budgets = one(Unit::Chars, OnOverflow::Close);
+        budgets.overflow(0, 1);
+        assert_eq!((budgets.rest(0), budgets.rest(1)), (0, u64::MAX));
+    }
+}

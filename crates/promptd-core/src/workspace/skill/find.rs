@@ -42,7 +42,7 @@ pub(in crate::workspace) struct Search {
 }
 
 /// Searches a root, level by level. A skill's own subfolders are not searched, nor hidden ones and `node_modules`;
-/// links are followed as the tree follows them, and a circle of links ends with the depth.
+/// links are followed as the tree follows them, and a folder that is inside itself by a link is reported once.
 ///
 /// A SKILL.md right in the root is reported: a skill is a folder with a name.
 pub(in crate::workspace) fn find(root: &Root<'_>) -> Result<Search, ReadError> {

@@ -24,7 +24,12 @@ pub const MAX_SKILL_BYTES: usize = 64 << 20;
 
 /// Loads them. What cannot be used leaves a finding and costs no other skill.
 pub(in crate::workspace) fn load(input: &Load<'_>, manifest: &Manifest, collector: &mut Collector) -> Vec<Skill> {
-    let mut loader = Loader { input, manifest, collector, skills: Vec::new(), held: 0 };
+    load_within(MAX_SKILL_BYTES, input, manifest, collector)
+}
+
+/// Loads skills of at most `room` bytes together.
+pub(super) fn load_within(room: usize, input: &Load<'_>, manifest: &Manifest, collector: &mut Collector) -> Vec<Skill> {
+    let mut loader = Loader { input, manifest, collector, skills: Vec::new(), room };
     let path = format!("{}/{SKILLS_FOLDER}", input.root.trim_end_matches('/'));
     loader.take(&Root { tree: input.tree, folder: SKILLS_FOLDER, shown: SKILLS_FOLDER, path });
     for (path, tree) in input.shared_skills {
@@ -53,7 +58,8 @@ struct Loader<'l, 'a> {
     collector: &'l mut Collector,
     /// In order of precedence.
     skills: Vec<Skill>,
-    held: usize,
+    /// How many bytes more may be held.
+    room: usize,
 }
 
 /// A skill's folder.
@@ -123,12 +129,12 @@ impl Loader<'_, '_> {
         let audience = self.audience(name);
         let folder = Folder { root, path: folder, name, file: join(&shown, SKILL_FILE), shown, audience };
         let Some((bytes, draft)) = self.read(&folder) else { return };
-        if self.held + bytes.len() > MAX_SKILL_BYTES {
+        if bytes.len() > self.room {
             let message = format!("the skills have more than {MAX_SKILL_BYTES} bytes together; this one is left out");
             let finding = Finding::new(Code::SkillSearchLimited, Place::file(folder.file), message);
             return self.collector.report(finding, audience);
         }
-        self.held += bytes.len();
+        self.room -= bytes.len();
         let skill = self.skill(folder, bytes, draft);
         self.skills.push(skill);
     }

@@ -1,11 +1,15 @@
 //! Skills as a whole workspace shows them.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::Arc};
 
+use super::load::load_within;
 use crate::{
+    finding::Code,
+    id::Id,
     settings::{RiskPolicy, Settings},
     workspace::{
-        MemoryTree, ReadError, Skill, Snapshot, Tree, Visibility,
+        Load, Manifest, MemoryTree, ReadError, Skill, Snapshot, Tree, Visibility,
+        collector::Collector,
         testing::{codes, load_tree, load_with, reload},
     },
 };
@@ -308,7 +312,35 @@ fn a_broken_skill_keeps_its_last_good_version() {
         let third = reload(&blocked, &second).unwrap();
         assert!(names(&third).is_empty() && third.active.is_empty(), "{:?}", third.active);
     }
-    assert!(load_tree(&good.clone().without("skills/git/SKILL.md")).unwrap().skills.is_empty());
+    // What is gone is no passing fault.
+    let gone = good.clone().without("skills/git/SKILL.md");
+    for gone in [gone.clone(), gone.failing("skills/git/SKILL.md", ReadError::LinkDangling)] {
+        assert!(reload(&gone, &first).unwrap().skills.is_empty());
+        assert!(load_tree(&gone).unwrap().skills.is_empty());
+    }
+}
+
+#[test]
+fn a_skill_that_is_too_large_takes_no_room_from_the_next_one() {
+    let tree = workspace(&["a", "c", "d"]).file("skills/b/SKILL.md", format!("{}{}", skill_md("b"), "x".repeat(500)));
+    let size = skill_md("a").len();
+    let id = Id::parse("ws").unwrap();
+    let input = Load {
+        id: &id,
+        root: "/srv/ws",
+        tree: &tree,
+        shared_skills: &[],
+        profiles: Arc::default(),
+        settings: Arc::default(),
+        previous: None,
+    };
+    for (room, wanted) in [(3 * size, &["a", "c", "d"][..]), (3 * size - 1, &["a", "c"]), (size - 1, &[])] {
+        let mut collector = Collector::default();
+        let skills = load_within(room, &input, &Manifest::defaults(&id), &mut collector);
+        assert_eq!(skills.iter().map(|skill| &*skill.name).collect::<Vec<_>>(), wanted, "{room}");
+        let findings = collector.into_findings().1;
+        assert_eq!(findings.iter().filter(|f| f.code == Code::SkillSearchLimited).count(), 4 - wanted.len());
+    }
 }
 
 #[test]

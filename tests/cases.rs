@@ -74,16 +74,21 @@ fn expected(folder: &Path, turn: &Path) -> String {
 fn prompt_text(snapshot: &Snapshot, prompt: &prompt::Prompt<'_>) -> String {
     support::check_invariants(snapshot, prompt);
     let mut text = String::new();
-    for message in &prompt.messages {
+    let messages = prompt.messages.iter().map(|message| (message.role.as_str(), message));
+    for (role, message) in messages.chain(prompt.cards.iter().map(|card| ("card", card))) {
         let ephemeral = if message.ephemeral { ", ephemeral" } else { "" };
         let name = if message.name.is_empty() { "(conversation)" } else { message.name };
-        writeln!(text, "=== {} {name}{ephemeral}, {} characters", message.role.as_str(), message.size.chars).unwrap();
+        writeln!(text, "=== {role} {name}{ephemeral}, {} characters", message.size.chars).unwrap();
         writeln!(text, "{}", support::visible(&message.content)).unwrap();
     }
     writeln!(text, "=== sections").unwrap();
     for section in &prompt.sections {
         let position = section.position.as_ref().map_or("-".to_owned(), |position| {
-            format!("{}:{}..{}", position.message, position.bytes.start, position.bytes.end)
+            let holder = match position.holder {
+                prompt::Holder::Message(index) => index.to_string(),
+                prompt::Holder::Card(index) => format!("card {index}"),
+            };
+            format!("{holder}:{}..{}", position.bytes.start, position.bytes.end)
         });
         let file = section.source.as_ref().map_or(String::new(), |source| format!(" from {}", source.path));
         writeln!(

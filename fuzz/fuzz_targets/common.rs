@@ -26,10 +26,12 @@ pub fn snapshot(tree: &MemoryTree, settings: Settings) -> Result<prompt::Prepare
 pub fn assemble_all(snapshot: &prompt::Prepared, turn: &Turn) {
     for profile in snapshot.profiles.iter() {
         let Ok(prompt) = prompt::assemble(snapshot, profile, turn) else { continue };
-        for (index, message) in prompt.messages.iter().enumerate().filter(|(_, m)| m.origin.is_none()) {
+        let holders = (0..).map(prompt::Holder::Message).zip(&prompt.messages);
+        let cards = (0..).map(prompt::Holder::Card).zip(&prompt.cards);
+        for (holder, message) in holders.chain(cards).filter(|(_, m)| m.origin.is_none()) {
             let mut end = 0;
             for position in prompt.sections.iter().filter_map(|section| section.position.as_ref()) {
-                if position.message as usize == index {
+                if position.holder == holder {
                     let range = position.range();
                     assert!(range.start >= end && message.content.get(range.clone()).is_some());
                     end = range.end;

@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use promptd_core::prompt::{Outcome, Prompt, SectionReport, Size};
+use promptd_core::prompt::{Holder, Outcome, Prompt, SectionReport, Size};
 
 const BOLD: &str = "\u{1b}[1m";
 const DIM: &str = "\u{1b}[2m";
@@ -13,20 +13,16 @@ const YELLOW: &str = "\u{1b}[33m";
 const CYAN: &str = "\u{1b}[36m";
 const RESET: &str = "\u{1b}[0m";
 
-/// Writes every message under a heading, with a line of sizes for each of its sections.
+/// Writes every message and card under a heading, with a line of sizes for each of its sections.
 pub(super) fn layers(out: &mut impl Write, prompt: &Prompt<'_>) -> io::Result<()> {
-    for (index, message) in prompt.messages.iter().enumerate() {
+    let messages = (0..).map(Holder::Message).zip(&prompt.messages);
+    for (holder, message) in messages.chain((0..).map(Holder::Card).zip(&prompt.cards)) {
         let name = if message.name.is_empty() { "conversation" } else { message.name };
+        let role = if matches!(holder, Holder::Card(_)) { "card" } else { message.role.as_str() };
         let ephemeral = if message.ephemeral { ", ephemeral" } else { "" };
-        writeln!(
-            out,
-            "{BOLD}{CYAN}━━ {name}{RESET} {DIM}{}{ephemeral}, {}{RESET}",
-            message.role.as_str(),
-            size(message.size)
-        )?;
-        let is_here = |section: &SectionReport| {
-            section.position.as_ref().is_some_and(|position| position.message as usize == index)
-        };
+        writeln!(out, "{BOLD}{CYAN}━━ {name}{RESET} {DIM}{role}{ephemeral}, {}{RESET}", size(message.size))?;
+        let is_here =
+            |section: &SectionReport| section.position.as_ref().is_some_and(|position| position.holder == holder);
         for section in prompt.sections.iter().filter(|section| is_here(section)) {
             writeln!(out, "{}", line(section))?;
         }

@@ -78,6 +78,8 @@ enum Format {
     OpenrouterChat,
     /// The `systemInstruction` and `contents` of Gemini.
     Gemini,
+    /// The cards, which are for the user interface and in no other format but `json`, joined by a blank line.
+    Cards,
 }
 
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
@@ -158,6 +160,11 @@ fn print(arguments: &Arguments, snapshot: &Snapshot, profile: &Profile, prompt: 
         None if out.is_terminal() => return explain::layers(&mut AutoStream::auto(out), prompt),
         // Exactly the bytes of the response's `rendered`: no newline is added.
         None | Some(Format::Text) => RenderFormat::Text,
+        Some(Format::Cards) => {
+            let cards: Vec<&str> = prompt.cards.iter().map(|card| &*card.content).collect();
+            out.write_all(cards.join("\n\n").as_bytes())?;
+            return out.flush();
+        }
         Some(Format::Json) => return json(&mut out, snapshot, profile, prompt),
         Some(Format::OpenaiChat) => RenderFormat::OpenaiChat,
         Some(Format::OpenaiResponses) => RenderFormat::OpenaiResponses,

@@ -68,14 +68,15 @@ fn check(file: &Value, case: &Value, profile: &str, snapshot: &Prepared) -> Vec<
     };
     check_invariants(snapshot, &prompt);
     let named = |message: &&prompt::Message<'_>| case["message"].as_str().is_none_or(|name| message.name == name);
-    let text = prompt.messages.iter().find(named).map_or("", |message| &*message.content);
+    let text = prompt.messages.iter().chain(&prompt.cards).find(named).map_or("", |message| &*message.content);
     let mut faults = of_text(case, text);
     if let Some(expected) = case["messages"].as_array() {
         let told = |message: &prompt::Message<'_>| match message.name {
             "" => format!("{}: {}", message.role.as_str(), message.content),
             name => format!("{}: ({name})", message.role.as_str()),
         };
-        let messages: Vec<_> = prompt.messages.iter().map(told).collect();
+        let cards = prompt.cards.iter().map(|card| format!("card: ({})", card.name));
+        let messages: Vec<_> = prompt.messages.iter().map(told).chain(cards).collect();
         let expected: Vec<_> = expected.iter().map(text_of).collect();
         if messages != expected {
             faults.push(format!("the messages are {messages:?}"));

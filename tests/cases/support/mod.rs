@@ -14,7 +14,7 @@ use promptd_core::{
     finding::Finding,
     id::Id,
     profile::{self, ProfileSet},
-    prompt::{Outcome, Prepared, Prompt},
+    prompt::{Holder, Outcome, Prepared, Prompt},
     settings::Settings,
     turn::Turn,
     workspace::{Load, Snapshot, Tree, load},
@@ -227,16 +227,17 @@ fn make(path: &Path, what: &Value) {
 /// What holds for every prompt: every byte but the separators belongs to exactly one section, sizes are true, no
 /// message is blank, every loss has a finding.
 pub fn check_invariants(snapshot: &Snapshot, prompt: &Prompt<'_>) {
-    for (index, message) in prompt.messages.iter().enumerate() {
+    let messages = (0..).map(Holder::Message).zip(&prompt.messages);
+    for (index, message) in messages.chain((0..).map(Holder::Card).zip(&prompt.cards)) {
         if message.origin.is_some() {
             continue;
         }
-        assert!(!message.content.trim().is_empty(), "message {index} is blank");
+        assert!(!message.content.trim().is_empty(), "{index:?} is blank");
         assert_eq!(message.size.bytes, message.content.len() as u64);
         assert_eq!(message.size.chars, message.content.chars().count() as u64);
         let mut end = 0;
         for position in prompt.sections.iter().filter_map(|section| section.position.as_ref()) {
-            if position.message as usize == index {
+            if position.holder == index {
                 let range = position.range();
                 assert!(range.start >= end && range.start < range.end, "sections overlap or are empty");
                 let between = &message.content[end..range.start];

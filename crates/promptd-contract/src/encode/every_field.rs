@@ -13,7 +13,9 @@ use crate::json::descriptors;
 use promptd_core::{
     finding::Severity,
     profile::{CachePlacement, Stability},
-    prompt::{CachePlan, CarriedConversation, ConversationOrigin, Outcome, Position, SectionReport, Size, Source},
+    prompt::{
+        CachePlan, CarriedConversation, ConversationOrigin, Holder, Outcome, Position, SectionReport, Size, Source,
+    },
     turn::{ConversationMessage, Role, ToolCall},
 };
 
@@ -48,11 +50,18 @@ impl Sample {
             memo: None,
             origin: Some(ConversationOrigin { index: 1, message: leak(said), unchanged: true }),
         };
+        let card = Message {
+            name: "briefing",
+            content: "card".into(),
+            digest: Digest([4; 32]),
+            origin: None,
+            ..message.clone()
+        };
         let section = SectionReport {
             id: "skills".into(),
             outcome: Outcome::Truncated,
             reason: "cut".into(),
-            position: Some(Position { message: 1, bytes: 2..3 }),
+            position: Some(Position { holder: Holder::Message(1), bytes: 2..3 }),
             source: Some(Cow::Owned(Source { path: "AGENTS.md".into(), sha256: "ab".into() })),
             original: size(10),
             included: size(20),
@@ -62,6 +71,7 @@ impl Sample {
         let finding = Finding::new(Code::SkillInvalid, Place::at("AGENTS.md", 3, 4), "x");
         let prompt = Prompt {
             messages: vec![message],
+            cards: vec![card],
             sections: vec![section],
             findings: vec![Cow::Owned(finding)],
             digest: Digest([2; 32]),
@@ -149,7 +159,8 @@ const CASES: &[Case] = &[
     ("sections.id", &[], |s| s.section().id = "other".into()),
     ("sections.outcome", &[], |s| s.section().outcome = Outcome::Dropped),
     ("sections.reason", &[], |s| s.section().reason = "other".into()),
-    ("sections.message_index", &[], |s| s.position().message = 0),
+    ("sections.message_index", &[], |s| s.position().holder = Holder::Message(0)),
+    ("sections.card_index", &["sections.message_index"], |s| s.position().holder = Holder::Card(1)),
     ("sections.byte_start", &[], |s| s.position().bytes.start = 0),
     ("sections.byte_end", &[], |s| s.position().bytes.end = 9),
     ("sections.source.path", &[], |s| s.source().path = "SOUL.md".into()),
@@ -172,7 +183,7 @@ const CASES: &[Case] = &[
     ("revision", &[], |s| s.revision = "other"),
     ("digest", &[], |s| s.prompt.digest = Digest([9; 32])),
     ("profile", &[], |s| s.profile = "other"),
-    ("not_modified", &["messages", "sections", "rendered"], |s| s.shape.held = vec![Digest([2; 32])]),
+    ("not_modified", &["messages", "sections", "rendered", "cards"], |s| s.shape.held = vec![Digest([2; 32])]),
     ("rendered", &[], |s| s.rendered = "other"),
     ("size.bytes", &[], |s| s.prompt.size.bytes = 99),
     ("size.chars", &[], |s| s.prompt.size.chars = 99),
@@ -185,6 +196,11 @@ const CASES: &[Case] = &[
     ("conversation_window.estimated_tokens", &[], |s| s.carried().estimated_tokens = 9),
     ("conversation_window.token_budget", &[], |s| s.carried().token_budget = 9),
     ("cache_plan.stable_digest", &[], |s| s.prompt.cache_plan.stable_digest = Digest([9; 32])),
+    ("cards", &[], |s| s.prompt.cards.clear()),
+    ("cards.name", &[], |s| s.prompt.cards[0].name = "other"),
+    ("cards.content", &[], |s| s.prompt.cards[0].content = "other".into()),
+    ("cards.digest", &[], |s| s.prompt.cards[0].digest = Digest([9; 32])),
+    ("cards.not_modified", &["cards.content"], |s| s.shape.held = vec![Digest([4; 32])]),
 ];
 
 #[test]

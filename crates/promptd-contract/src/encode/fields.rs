@@ -8,12 +8,34 @@ use crate::proto;
 use promptd_core::{
     digest::Digest,
     finding::{Finding, Place},
-    prompt::{CachePlan, CarriedConversation, Message, Position, SectionReport, Size, Source},
+    prompt::{CachePlan, CarriedConversation, Holder, Message, Position, SectionReport, Size, Source},
     turn::ToolCall,
 };
 
 /// About how many bytes the numbers and names of a message or a section take.
 const SMALL_FIELDS: usize = 40;
+
+/// A card, and whether the caller holds it.
+pub(super) struct Card<'a> {
+    pub card: &'a Message<'a>,
+    pub not_modified: bool,
+}
+
+impl Fields for Card<'_> {
+    fn write(&self, sink: &mut Sink) {
+        let Message { name, content, digest, .. } = self.card;
+        sink.text(1, name);
+        if !self.not_modified {
+            sink.text(2, content);
+        }
+        sink.digest(3, *digest);
+        sink.number(4, self.not_modified);
+    }
+
+    fn size_hint(&self) -> usize {
+        self.card.content.len() + Digest::HEX_DIGITS + SMALL_FIELDS
+    }
+}
 
 /// A message, and what of it is sent.
 pub(super) struct Sent<'a> {
@@ -72,8 +94,10 @@ impl Fields for SectionReport<'_> {
         sink.text(1, &self.id);
         sink.number(2, number(proto::Outcome::from(self.outcome)));
         sink.text(3, &self.reason);
-        if let Some(Position { message, bytes }) = &self.position {
-            sink.some_number(4, (*message).into());
+        if let Some(Position { holder, bytes }) = &self.position {
+            if let Holder::Message(index) = holder {
+                sink.some_number(4, (*index).into());
+            }
             sink.number(5, bytes.start);
             sink.number(6, bytes.end);
         }
@@ -83,6 +107,9 @@ impl Fields for SectionReport<'_> {
         sink.message(8, &self.original);
         sink.message(9, &self.included);
         sink.number(10, number(proto::Stability::from(self.stability)));
+        if let Some(Position { holder: Holder::Card(index), .. }) = &self.position {
+            sink.some_number(11, (*index).into());
+        }
     }
 
     fn size_hint(&self) -> usize {

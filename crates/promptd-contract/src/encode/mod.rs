@@ -16,7 +16,7 @@ mod workspace;
 use bytes::Bytes;
 
 use self::{
-    fields::Sent,
+    fields::{Card, Sent},
     sink::{Fields, Sink},
 };
 pub use self::{
@@ -109,6 +109,9 @@ impl Fields for Answer<'_> {
         sink.message(10, &prompt.cache_plan);
         if let Some(carried) = &prompt.conversation {
             sink.message(11, carried);
+        }
+        for card in prompt.cards.iter().filter(|_| !not_modified) {
+            sink.message(13, &Card { card, not_modified: shape.holds(&card.digest) });
         }
     }
 

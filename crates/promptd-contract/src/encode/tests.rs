@@ -6,7 +6,7 @@ use super::*;
 use crate::proto;
 use promptd_core::{
     profile::{CachePlacement, Stability},
-    prompt::{CachePlan, ConversationOrigin, Memo, Outcome, Position, SectionReport, Size, Source},
+    prompt::{CachePlan, ConversationOrigin, Holder, Memo, Outcome, Position, SectionReport, Size, Source},
     turn::{ConversationMessage, Role, ToolCall},
 };
 
@@ -51,8 +51,10 @@ fn prompt(said: &ConversationMessage) -> Prompt<'_> {
             message(0, None),
             message(1, Some(ConversationOrigin { index: 0, message: said, unchanged: true })),
         ],
+        cards: vec![Message { digest: Digest([3; 32]), ..message(0, None) }],
         sections: vec![
-            section(Some(Position { message: 0, bytes: 0..300 }), Some(Cow::Owned(source))),
+            section(Some(Position { holder: Holder::Message(0), bytes: 0..300 }), Some(Cow::Owned(source))),
+            section(Some(Position { holder: Holder::Card(0), bytes: 0..300 }), None),
             section(None, None),
         ],
         findings: findings.map(|place| Cow::Owned(Finding::new(Code::SkillInvalid, place, "x"))).into(),
@@ -110,8 +112,16 @@ fn what_the_caller_holds_comes_without_content() {
     assert!(
         read.messages[0].not_modified && read.messages[0].content.is_empty() && !read.messages[1].content.is_empty()
     );
+    let (_, read) = encoded(&prompt, &Shape { held: vec![Digest([3; 32])], ..Shape::default() });
+    assert!(read.cards[0].not_modified && read.cards[0].content.is_empty() && !read.messages[0].not_modified);
     let (_, read) = encoded(&prompt, &Shape { held: vec![Digest([9; 32])], ..Shape::default() });
-    assert!(read.not_modified && read.messages.is_empty() && read.sections.is_empty() && read.rendered.is_empty());
+    assert!(
+        read.not_modified
+            && read.messages.is_empty()
+            && read.cards.is_empty()
+            && read.sections.is_empty()
+            && read.rendered.is_empty()
+    );
     let (_, read) = encoded(&prompt, &Shape { reference_conversation: true, ..Shape::default() });
     assert!(read.messages[1].content.is_empty() && !read.messages[1].not_modified);
 }

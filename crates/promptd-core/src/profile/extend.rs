@@ -57,6 +57,7 @@ fn extend_message(top: RawMessage, base: RawMessage, faults: &mut Vec<ProfileFau
         role: top.role.or(base.role),
         separator: top.separator.or(base.separator),
         ephemeral: top.ephemeral.or(base.ephemeral),
+        card: top.card.or(base.card),
         remove: false,
         sections,
         conversation: top.conversation.or(base.conversation),

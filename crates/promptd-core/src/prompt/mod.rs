@@ -3,7 +3,7 @@
 //! [`assemble`](fn@assemble) goes through the profile's messages in order. Every text that comes out has a
 //! [`SectionReport`], and every loss has a [`Finding`](crate::finding::Finding). From the bottom up:
 //!
-//! - `output`: the result: messages, section reports, digests;
+//! - `output`: the result: messages, cards, section reports, digests;
 //! - `validate`: whether the turn may be assembled;
 //! - `document`: files of the workspace, cut and measured;
 //! - `scope`: the values of one turn, as templates see them;
@@ -23,7 +23,7 @@ mod validate;
 
 pub use assembly::{Prepared, assemble, count_tokens, forecast, may_lose};
 pub use output::{
-    CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Memo, Message, Outcome, Position, Prompt,
+    CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Holder, Memo, Message, Outcome, Position, Prompt,
     SectionReport, Size, Source,
 };
 pub use validate::TurnError;

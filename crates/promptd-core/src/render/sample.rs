@@ -40,6 +40,7 @@ pub(super) fn json(rendered: &Rendered) -> Value {
 pub(super) fn prompt(messages: Vec<Message<'_>>) -> Prompt<'_> {
     Prompt {
         messages,
+        cards: Vec::new(),
         sections: Vec::new(),
         findings: Vec::new(),
         digest: Digest::default(),

@@ -2,7 +2,9 @@
 
 use promptd_core::{
     digest::Digest,
-    prompt::{Message, Prompt},
+    prompt::{Holder, Message, Prompt, count_tokens},
+    render::{RenderFormat, render},
+    tokens::Encoding,
     turn::{Conversation, ConversationMessage, Role},
 };
 use sha2::{Digest as _, Sha256};
@@ -28,17 +30,30 @@ messages:
       - { id: f, stability: stable, template: "F" }
 "#;
 
+const WITH_A_CARD: &str = r#"
+name: own
+messages:
+  - name: card
+    card: true
+    sections:
+      - { id: a, stability: stable, template: "A" }
+      - { id: b, template: "{{ now.utc }}" }
+  - name: message
+    sections:
+      - { id: c, stability: stable, template: "C" }
+"#;
+
 fn sha(parts: &[&[u8]]) -> [u8; 32] {
     Sha256::digest(parts.concat()).into()
 }
 
 /// The ends of a message's sections, in order; a message of the conversation is one piece.
-fn chunks(prompt: &Prompt<'_>, index: usize) -> Vec<[u8; 32]> {
-    let content = prompt.messages[index].content.as_bytes();
+fn chunks(prompt: &Prompt<'_>, message: &Message<'_>, holder: Holder) -> Vec<[u8; 32]> {
+    let content = message.content.as_bytes();
     let positions = prompt.sections.iter().filter_map(|section| section.position.as_ref());
     let mut ends: Vec<usize> =
-        positions.filter(|position| position.message as usize == index).map(|position| position.range().end).collect();
-    if prompt.messages[index].origin.is_some() {
+        positions.filter(|position| position.holder == holder).map(|position| position.range().end).collect();
+    if message.origin.is_some() {
         ends = vec![content.len()];
     }
     let starts = [0].into_iter().chain(ends.iter().copied());
@@ -59,9 +74,10 @@ fn message(message: &Message<'_>, chunks: &[[u8; 32]]) -> [u8; 32] {
 }
 
 fn check(prompt: &Prompt<'_>) {
-    let messages: Vec<[u8; 32]> =
-        prompt.messages.iter().enumerate().map(|(index, each)| message(each, &chunks(prompt, index))).collect();
-    for (each, expected) in prompt.messages.iter().zip(&messages) {
+    let holders = (0..).map(Holder::Message).zip(&prompt.messages);
+    let all: Vec<_> = holders.chain((0..).map(Holder::Card).zip(&prompt.cards)).collect();
+    let messages: Vec<_> = all.iter().map(|(holder, each)| message(each, &chunks(prompt, each, *holder))).collect();
+    for ((_, each), expected) in all.iter().zip(&messages) {
         assert_eq!(each.digest, Digest(*expected), "{} {}", each.name, each.content);
     }
     assert_eq!(prompt.digest, Digest(sha(&[&messages.concat()])));
@@ -84,6 +100,7 @@ fn messages_and_prompts_are_hashed_as_the_rules_say() {
         check(&prompt(&workspace, profile, &turn));
     }
     check(&prompt(&self::workspace(&FILES, OWN), "own", &turn()));
+    check(&prompt(&self::workspace(&FILES, WITH_A_CARD), "own", &turn()));
 }
 
 #[test]
@@ -91,11 +108,31 @@ fn the_stable_digest_ends_within_a_message() {
     let workspace = workspace(&FILES, OWN);
     let turn = turn();
     let prompt = prompt(&workspace, "own", &turn);
-    let whole = message(&prompt.messages[0], &chunks(&prompt, 0));
-    let parts = chunks(&prompt, 1);
+    let whole = message(&prompt.messages[0], &chunks(&prompt, &prompt.messages[0], Holder::Message(0)));
+    let parts = chunks(&prompt, &prompt.messages[1], Holder::Message(1));
     let plan = prompt.cache_plan;
     assert_eq!((plan.stable_messages, plan.stable_bytes), (1, ("A\n\nB".len() + "C--D".len()) as u64));
     assert_eq!(plan.stable_digest, Digest(sha(&[&whole, &parts[0], &parts[1]])));
+}
+
+#[test]
+fn a_card_is_no_message() {
+    let workspace = workspace(&FILES, WITH_A_CARD);
+    let turn = turn();
+    let mut prompt = prompt(&workspace, "own", &turn);
+    let names = |messages: &[Message<'_>]| messages.iter().map(|message| message.name.to_owned()).collect::<Vec<_>>();
+    assert_eq!((names(&prompt.messages), names(&prompt.cards)), (vec!["message".into()], vec!["card".into()]));
+    assert_eq!((prompt.size.bytes, prompt.cache_plan.stable_messages), (1, 1));
+    assert_eq!(prompt.sections[0].position.as_ref().unwrap().holder, Holder::Card(0));
+    assert_eq!(prompt.section_text(&prompt.sections[0]), Some("A"));
+    for format in RenderFormat::ALL {
+        assert!(!render(&prompt, format).text.contains("A"), "{format:?}");
+    }
+    let profile = workspace.profiles.get("own").unwrap();
+    count_tokens(&mut prompt, &workspace, profile, Encoding::O200kBase);
+    assert_eq!(prompt.size.tokens, Some(1), "a card is not counted");
+    assert_eq!(prompt.sections[0].included.tokens, Some(1));
+    assert!(prompt.cards[0].size.tokens > Some(5));
 }
 
 /// Known answers, from `printf` and `sha256sum`: the tests above could share a mistake with the code.

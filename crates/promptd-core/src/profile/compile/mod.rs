@@ -104,11 +104,16 @@ impl Compiler<'_> {
             let known = [("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant)];
             compiler.one_of(written, "role", &known)
         };
+        let is_card = raw.card.as_ref().is_some_and(|card| card.value);
+        if let (true, Some(role)) = (is_card, &raw.role) {
+            self.fault(role, "a card has no role: it is not for the model".to_owned());
+        }
         MessageSpec {
             name: raw.name.value.clone(),
             role: raw.role.as_ref().and_then(|written| role(self, written)).unwrap_or(Role::System),
             separator: raw.separator.as_ref().map_or_else(|| "\n\n".to_owned(), |written| written.value.clone()),
             ephemeral: raw.ephemeral.unwrap_or(false),
+            is_card,
             sections,
         }
     }

@@ -64,6 +64,8 @@ pub(super) struct RawMessage {
     pub separator: Option<Spanned<String>>,
     /// `ephemeral`.
     pub ephemeral: Option<bool>,
+    /// `card`.
+    pub card: Option<Spanned<bool>>,
     /// `remove`.
     pub remove: bool,
     /// `sections`.
@@ -151,6 +153,7 @@ fn read_message(mut fields: Fields<'_, '_>, file: &Arc<str>) -> Option<RawMessag
         role: text(&mut fields, "role", file),
         separator: text(&mut fields, "separator", file),
         ephemeral: fields.bool("ephemeral"),
+        card: fields.bool("card").map(|card| spanned(card, fields.mark("card"), file)),
         remove: fields.bool("remove").unwrap_or(false),
         sections: fields.each("sections").into_iter().filter_map(|section| RawSection::read(section, file)).collect(),
         conversation: is_conversation.then(|| read_conversation(fields.fields(CONVERSATION), file)),

@@ -95,6 +95,8 @@ pub struct MessageSpec {
     pub separator: String,
     /// Must not be written to the conversation history.
     pub ephemeral: bool,
+    /// Is for the user interface, not for the model.
+    pub is_card: bool,
     /// In order.
     pub sections: Vec<SectionSpec>,
 }

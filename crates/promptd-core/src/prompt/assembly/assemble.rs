@@ -13,7 +13,7 @@ use crate::{
         budget::Budgets,
         conversation::{self, ConversationWindow},
         output::{
-            CachePlan, CarriedConversation, Message, Outcome, Position, Prompt, SectionReport, Size, digest,
+            CachePlan, CarriedConversation, Holder, Message, Outcome, Position, Prompt, SectionReport, Size, digest,
             sort_findings,
         },
         scope::{Inputs, TurnScope},
@@ -53,6 +53,7 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
         turn_fields: TurnFields::set_by(turn),
         budgets: Budgets::new(&scope),
         messages: Vec::with_capacity(profile.parts.len() + turn.conversation.messages.len()),
+        cards: Vec::new(),
         sections: Vec::with_capacity(32),
         findings: findings.into_iter().map(Cow::Owned).collect(),
         carried: None,
@@ -95,6 +96,7 @@ struct Assembly<'a> {
     turn_fields: TurnFields,
     budgets: Budgets,
     messages: Vec<Message<'a>>,
+    cards: Vec<Message<'a>>,
     sections: Vec<SectionReport<'a>>,
     findings: Vec<Cow<'a, Finding>>,
     carried: Option<CarriedConversation>,
@@ -122,20 +124,34 @@ impl<'a> Assembly<'a> {
                 blocks.push(Cow::Borrowed(shared.blocks.as_slice()));
             }
         }
-        let joined = JoinedMessage::new(spec, blocks, clamped(self.messages.len()), &mut self.sections);
+        let joined = JoinedMessage::new(spec, blocks, self.next(spec), &mut self.sections);
         if !joined.content.is_empty() {
-            self.messages.push(joined.into_message(spec));
+            self.add(spec, joined.into_message(spec));
         }
+    }
+
+    /// Where a message that is added now will be.
+    fn next(&self, spec: &MessageSpec) -> Holder {
+        if spec.is_card {
+            Holder::Card(clamped(self.cards.len()))
+        } else {
+            Holder::Message(clamped(self.messages.len()))
+        }
+    }
+
+    fn add(&mut self, spec: &MessageSpec, message: Message<'a>) {
+        let list = if spec.is_card { &mut self.cards } else { &mut self.messages };
+        list.push(message);
     }
 
     fn prepared_message(&mut self, spec: &'a MessageSpec, prepared: &'a PreparedMessage) {
         let PreparedMessage { message, sections, findings, memo } = prepared;
-        let index = clamped(self.messages.len());
-        let moved = |position: &Position| Position { message: index, bytes: position.bytes.clone() };
+        let holder = self.next(spec);
+        let moved = |position: &Position| Position { holder, bytes: position.bytes.clone() };
         self.sections.extend(sections.iter().map(|section| section.at(section.position.as_ref().map(moved))));
         self.findings.extend(findings.iter().map(Cow::Borrowed));
         if !message.content.is_empty() {
-            self.messages.push(message.shared(spec, memo));
+            self.add(spec, message.shared(spec, memo));
         }
     }
 
@@ -145,7 +161,7 @@ impl<'a> Assembly<'a> {
         self.messages.extend(window.messages);
         self.sections.extend(window.sections.into_iter().map(|mut section| {
             if let Some(position) = &mut section.position {
-                position.message = position.message.saturating_add(first);
+                position.holder = position.holder.after(first);
             }
             section
         }));
@@ -156,12 +172,13 @@ impl<'a> Assembly<'a> {
         sort_findings(&mut self.findings);
         let size = Size::sum(self.messages.iter().map(|message| message.size));
         Prompt {
-            digest: digest::list(self.messages.iter().map(|message| message.digest)),
+            digest: digest::list(self.messages.iter().chain(&self.cards).map(|message| message.digest)),
             cache_plan: CachePlan::of(&self.messages),
             cache_placement: profile.cache,
             conversation: self.carried,
             size,
             messages: self.messages,
+            cards: self.cards,
             sections: self.sections,
             findings: self.findings,
         }

@@ -6,7 +6,7 @@ use crate::{
     digest::Digest,
     profile::{MessageSpec, Stability},
     prompt::{
-        output::{CachePrefix, Memo, Message, Position, SectionReport, Size, digest},
+        output::{CachePrefix, Holder, Memo, Message, Position, SectionReport, Size, digest},
         section::TextBlock,
     },
     text::clamped,
@@ -24,11 +24,11 @@ pub(super) struct JoinedMessage {
 }
 
 impl JoinedMessage {
-    /// Joins the sections of a message that will be at `index`, and adds their reports to `reports`.
+    /// Joins the sections of a message that will be at `holder`, and adds their reports to `reports`.
     pub(super) fn new<'a>(
         spec: &MessageSpec,
         sections: Vec<Cow<'a, [TextBlock<'a>]>>,
-        index: u32,
+        holder: Holder,
         reports: &mut Vec<SectionReport<'a>>,
     ) -> Self {
         let length = sections.iter().flat_map(|blocks| blocks.iter()).map(|block| block.text().len() + 2).sum();
@@ -36,7 +36,7 @@ impl JoinedMessage {
         for (blocks, section) in sections.into_iter().zip(&spec.sections) {
             let separator = section.separator.as_deref().unwrap_or(&spec.separator);
             let mut position =
-                |block: &TextBlock<'_>| builder.add(block, separator).map(|bytes| Position { message: index, bytes });
+                |block: &TextBlock<'_>| builder.add(block, separator).map(|bytes| Position { holder, bytes });
             match blocks {
                 Cow::Borrowed(blocks) => reports.extend(blocks.iter().map(|block| block.report.at(position(block)))),
                 Cow::Owned(blocks) => reports.extend(

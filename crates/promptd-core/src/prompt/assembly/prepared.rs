@@ -11,7 +11,7 @@ use crate::{
     profile::{MessageSpec, Part, Profile},
     prompt::{
         budget::Budgets,
-        output::{Memo, SectionReport},
+        output::{Holder, Memo, SectionReport},
         scope::{Inputs, TurnScope},
         section::{self, RenderedSection},
     },
@@ -53,7 +53,7 @@ pub(super) struct PreparedPart {
 #[derive(Debug)]
 pub(super) struct PreparedMessage {
     pub message: JoinedMessage,
-    /// The reports of its sections, as if the message were the first of its prompt.
+    /// The reports of its sections, as if it were the first message of its prompt.
     pub sections: Vec<SectionReport<'static>>,
     pub findings: Vec<Finding>,
     /// A place for its encoded form.
@@ -126,7 +126,7 @@ fn prepare_message(spec: &MessageSpec, scope: &TurnScope<'_>, budgets: &mut Budg
     }
     let mut reports = Vec::new();
     let shared = sections.iter().map(|rendered| Cow::Borrowed(rendered.blocks.as_slice())).collect();
-    let message = JoinedMessage::new(spec, shared, 0, &mut reports);
+    let message = JoinedMessage::new(spec, shared, Holder::Message(0), &mut reports);
     let message = PreparedMessage {
         message,
         sections: reports.into_iter().map(SectionReport::into_owned).collect(),

@@ -12,25 +12,28 @@ use super::{
 };
 use crate::{
     profile::Profile,
-    prompt::output::{Outcome, Prompt, SectionReport},
+    prompt::output::{Holder, Outcome, Prompt, SectionReport},
     tokens::Encoding,
 };
 
-/// Fills in every count of the prompt: of its messages, of the sections that were included whole or in part, and in
+/// Fills in every count of the prompt: of its messages and cards, of the sections that were included whole or in part, and in
 /// all. What was kept out of a prompt is not counted.
 pub fn count_tokens(prompt: &mut Prompt<'_>, snapshot: &Prepared, profile: &Profile, encoding: Encoding) {
     let prepared = snapshot.profile(profile);
     let counter = Counter { encoding, shared: prepared.map_or(&[], |prepared| prepared.counts(profile, encoding)) };
     let mut placed: Vec<_> = prompt.sections.iter().enumerate().filter_map(Placed::of).collect();
-    placed.sort_by_key(|section| section.message);
+    placed.sort_by_key(|section| section.holder);
     let (mut rest, mut total, mut conversation) = (placed.as_slice(), 0, 0);
     let mut counts = vec![0; prompt.sections.len()];
-    for (index, message) in (0..).zip(&mut prompt.messages) {
+    let messages = (0..).map(Holder::Message).zip(&mut prompt.messages);
+    for (holder, message) in messages.chain((0..).map(Holder::Card).zip(&mut prompt.cards)) {
         let here;
-        (here, rest) = rest.split_at(rest.partition_point(|section| section.message <= index));
+        (here, rest) = rest.split_at(rest.partition_point(|section| section.holder <= holder));
         let count = counter.message(&message.content, here, &mut counts);
         message.size.tokens = Some(count);
-        total += count;
+        if matches!(holder, Holder::Message(_)) {
+            total += count;
+        }
         conversation += if message.origin.is_some() { count } else { 0 };
     }
     prompt.size.tokens = Some(total);
@@ -50,10 +53,10 @@ fn fill(section: &mut SectionReport<'_>, count: u64) {
     };
 }
 
-/// A section in a message.
+/// A section in a message or card.
 struct Placed {
-    /// The message's index.
-    message: u32,
+    /// The message or card.
+    holder: Holder,
     /// Its bytes there.
     range: Range<usize>,
     /// Its index in the prompt's list.
@@ -65,7 +68,7 @@ struct Placed {
 impl Placed {
     fn of((index, section): (usize, &SectionReport<'_>)) -> Option<Self> {
         let position = section.position.as_ref()?;
-        Some(Self { message: position.message, range: position.range(), index, shared: section.shared })
+        Some(Self { holder: position.holder, range: position.range(), index, shared: section.shared })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     finding::{Code, Finding, Place},
     profile::{ConversationSpec, Stability},
     prompt::{
-        output::{ConversationOrigin, Message, Outcome, Position, SectionReport, Size, digest},
+        output::{ConversationOrigin, Holder, Message, Outcome, Position, SectionReport, Size, digest},
         scope::{Local, Locals, TurnScope, one_line},
     },
     text::clamped,
@@ -41,7 +41,7 @@ pub(super) fn carry<'a>(
         window.findings.push(cut_finding(index, &cut.reason));
         window.sections.push(SectionReport {
             id: message_id(index),
-            position: Some(Position { message: at, bytes: 0..end }),
+            position: Some(Position { holder: Holder::Message(at), bytes: 0..end }),
             original,
             included,
             ..report(Outcome::Truncated, cut.reason)

@@ -6,4 +6,4 @@ mod report;
 
 pub(crate) use prompt::sort_findings;
 pub use prompt::{CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Memo, Message, Prompt};
-pub use report::{Outcome, Position, SectionReport, Size, Source};
+pub use report::{Holder, Outcome, Position, SectionReport, Size, Source};

@@ -4,7 +4,7 @@ use std::{any::Any, borrow::Cow, sync::OnceLock};
 
 use super::{
     digest,
-    report::{SectionReport, Size},
+    report::{Holder, SectionReport, Size},
 };
 use crate::{
     digest::Digest,
@@ -19,11 +19,13 @@ use crate::{
 pub struct Prompt<'a> {
     /// In context-window order.
     pub messages: Vec<Message<'a>>,
+    /// What is for the user interface: no part of what the model is given.
+    pub cards: Vec<Message<'a>>,
     /// One for each section in profile order, those without text included.
     pub sections: Vec<SectionReport<'a>>,
     /// What the caller should know about this prompt, most severe first.
     pub findings: Vec<Cow<'a, Finding>>,
-    /// SHA-256 over the messages' digests.
+    /// SHA-256 over the digests of messages, then of cards.
     pub digest: Digest,
     /// The sum over all messages.
     pub size: Size,
@@ -55,7 +57,11 @@ impl Prompt<'_> {
     #[must_use]
     pub fn section_text(&self, section: &SectionReport<'_>) -> Option<&str> {
         let position = section.position.as_ref()?;
-        self.messages.get(position.message as usize)?.content.get(position.range())
+        let holder = match position.holder {
+            Holder::Message(index) => self.messages.get(index as usize),
+            Holder::Card(index) => self.cards.get(index as usize),
+        };
+        holder?.content.get(position.range())
     }
 
     /// Adds findings, such as those of [`render`](crate::render::render), in their place.
@@ -71,7 +77,7 @@ pub(crate) fn sort_findings(findings: &mut Vec<Cow<'_, Finding>>) {
     findings.dedup();
 }
 
-/// One message of a prompt.
+/// One message of a prompt, or a card.
 #[derive(Debug, Clone)]
 pub struct Message<'a> {
     /// Its role.

@@ -30,10 +30,29 @@ pub struct SectionReport<'a> {
 /// Where a section's text is in a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// Index into [`Prompt::messages`](super::Prompt::messages).
-    pub message: u32,
-    /// Byte range of that message's content.
+    /// The text that it is part of.
+    pub holder: Holder,
+    /// Byte range of that text.
     pub bytes: Range<u32>,
+}
+
+/// What a section's text is part of; messages come before cards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Holder {
+    /// Index into [`Prompt::messages`](super::Prompt::messages).
+    Message(u32),
+    /// Index into [`Prompt::cards`](super::Prompt::cards).
+    Card(u32),
+}
+
+impl Holder {
+    /// The same place in a list whose first `count` messages come before.
+    pub(crate) fn after(self, count: u32) -> Self {
+        match self {
+            Self::Message(index) => Self::Message(index.saturating_add(count)),
+            Self::Card(index) => Self::Card(index),
+        }
+    }
 }
 
 impl Position {

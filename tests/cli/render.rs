@@ -146,10 +146,11 @@ fn each_example_turn_names_its_profile() {
         let text = fs::read_to_string(&path).unwrap();
         let profile = text.lines().find_map(|line| line.strip_prefix("profile: ")).unwrap();
         let turn = path.to_str().unwrap();
-        let named = run(&repository(), &["render", "workspace-example", "--turn", turn]);
-        let flag = run(&repository(), &["render", "workspace-example", "--turn", turn, "--profile", profile]);
+        let render = ["render", "workspace-example", "--format", "json", "--turn", turn];
+        let named = run(&repository(), &render);
+        let flag = run(&repository(), &[&render[..], &["--profile", profile]].concat());
         assert_eq!((named.code, &named.out), (0, &flag.out), "{turn}: {}", named.err);
-        let other = run(&repository(), &["render", "workspace-example", "--turn", turn, "--profile", "five-layer"]);
+        let other = run(&repository(), &[&render[..], &["--profile", "five-layer"]].concat());
         assert_ne!(other.out, named.out, "{turn}");
         count += 1;
     }

@@ -126,7 +126,7 @@ fn a_card_is_no_message() {
     assert_eq!(prompt.sections[0].position.as_ref().unwrap().holder, Holder::Card(0));
     assert_eq!(prompt.section_text(&prompt.sections[0]), Some("A"));
     for format in RenderFormat::ALL {
-        assert!(!render(&prompt, format).text.contains("A"), "{format:?}");
+        assert!(!render(&prompt, format).text.contains('A'), "{format:?}");
     }
     let profile = workspace.profiles.get("own").unwrap();
     count_tokens(&mut prompt, &workspace, profile, Encoding::O200kBase);

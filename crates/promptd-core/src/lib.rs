@@ -67,7 +67,7 @@
 //!
 //! # Modules, from the bottom up
 //!
-//! `text`, `tokens`, `finding`, `id`, `digest`, `yaml`, `globs`, `time`, `zone`, `settings`; `turn`; `profile`; `workspace`;
+//! `text`, `tokens`, `finding`, `id`, `digest`, `yaml`, `globs`, `time`, `zone`, `settings`, `kai_ui`; `turn`; `profile`; `workspace`;
 //! `prompt`; `render`; beside them `reply` and `history`. No module uses one that comes after it.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
@@ -78,6 +78,7 @@ pub mod finding;
 pub mod globs;
 pub mod history;
 pub mod id;
+pub mod kai_ui;
 pub mod profile;
 pub mod prompt;
 pub mod render;

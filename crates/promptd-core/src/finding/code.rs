@@ -154,6 +154,8 @@ codes! {
     ActionRepaired = "ACTION_REPAIRED", Info, "Nothing: the profile reads JSON leniently.";
     /// An action in a reply was cut off, and a part of it is missing.
     ActionCut = "ACTION_CUT", Warning, "Ask the model again, or give it more output tokens.";
+    /// A part of a `kai-ui` screen is not in its catalogue, and is left out.
+    ComponentUnknown = "COMPONENT_UNKNOWN", Warning, "Nothing to do for the caller: the model wrote it.";
     /// The payload of an action cannot hold a number of it exactly, or a key that is there twice.
     ActionInexact = "ACTION_INEXACT", Warning, "Read `payload_text` instead of `payload`.";
     /// The opening or the closing tag of a reply's thoughts is missing.

@@ -32,7 +32,7 @@ pub use load::{ProfileFile, load};
 pub use range::Range;
 pub use set::ProfileSet;
 pub use spec::{
-    Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, Amount, Body, Budget, CachePlacement,
+    Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, Amount, Block, Body, Budget, CachePlacement,
     ConversationSpec, Each, Fact, Input, JsonReading, MessageSpec, OnOverflow, OtherFields, Part, Profile,
     ReplyContract, SectionSpec, Share, Stability, SummaryTree, TrimSpec, Unit, Visibility,
 };

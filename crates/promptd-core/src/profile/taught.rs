@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::{
     names::text_fields,
-    spec::{ActionForm, ActionSpec, ReplyContract, Visibility},
+    spec::{ActionForm, ActionSpec, Block, ReplyContract, Visibility},
     types::{Field, Type, to_rendered},
 };
+use crate::kai_ui;
 
 /// The names that templates have for it, unless an input has one of them.
 pub(super) const NAMES: [&str; 2] = ["actions", "reply"];
@@ -19,7 +20,7 @@ pub(super) const NAMES: [&str; 2] = ["actions", "reply"];
 pub struct Taught {
     /// `actions`: a line for each action, and one for each of its fields.
     pub actions: String,
-    /// `reply`: `actions` as a list, `forms` by name, `schema`.
+    /// `reply`: `actions` as a list, `forms` by name, `schema`, and `kai_ui`, the catalogue of screens.
     pub reply: Shown,
 }
 
@@ -32,7 +33,9 @@ impl Taught {
         let schema = schema(&shown, contract.form).to_string();
         Self {
             actions: shown.iter().map(|spec| lines(spec, contract.form)).collect::<Vec<_>>().join("\n"),
-            reply: to_rendered(&json!({ "actions": list, "forms": forms, "schema": schema })),
+            reply: to_rendered(
+                &json!({ "actions": list, "forms": forms, "schema": schema, "kai_ui": screens(contract) }),
+            ),
         }
     }
 
@@ -63,8 +66,14 @@ pub(super) fn types(contract: &ReplyContract) -> [Type; 2] {
         field("actions", Type::List(Box::new(Type::Object(of_action)))),
         field("forms", Type::Object(text_fields(&forms))),
         field("schema", Type::Text),
+        field("kai_ui", Type::Text),
     ]);
     [Type::Text, reply]
+}
+
+/// What screens may be made of; empty where replies have none.
+fn screens(contract: &ReplyContract) -> String {
+    if contract.blocks.contains(&Block::KaiUi) { kai_ui::prompt() } else { String::new() }
 }
 
 fn listed(spec: &ActionSpec, action_form: ActionForm) -> Value {

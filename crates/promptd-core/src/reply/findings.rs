@@ -35,6 +35,18 @@ impl Findings {
         }
     }
 
+    /// The findings of a part, after these.
+    pub(super) fn append(&mut self, part: Self) {
+        for finding in part.all {
+            if self.all.len() < MAX_FINDINGS {
+                self.all.push(finding);
+            } else {
+                self.more += 1;
+            }
+        }
+        self.more += part.more;
+    }
+
     pub(super) fn into_vec(mut self) -> Vec<Finding> {
         if self.more > 0 {
             let message = format!("{} more findings of this reply are left out", self.more);

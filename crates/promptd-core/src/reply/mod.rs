@@ -11,6 +11,7 @@ mod findings;
 mod heartbeat;
 mod json_form;
 mod json_object;
+mod kai_ui;
 mod lenient;
 mod payload;
 mod tag_form;

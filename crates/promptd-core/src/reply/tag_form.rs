@@ -6,11 +6,11 @@ use super::{
     cuts::{Angle, Cuts},
     findings::Findings,
     json_object::{Found, Object, read},
-    payload,
+    kai_ui, payload,
 };
 use crate::{
     finding::Code,
-    profile::{ActionSpec, Actions, ReplyContract},
+    profile::{ActionSpec, Actions, Block, ReplyContract},
     text::shorten,
 };
 
@@ -38,9 +38,23 @@ pub(super) fn take(text: &str, contract: &ReplyContract) -> Parts {
             b'<' => reader.angle(),
             b'[' => reader.bracket(),
             _ => {
-                reader.at = match code.read(text, reader.at) {
-                    Markup::Fence { end, .. } | Markup::Span(end) => end,
-                };
+                let mark = reader.at;
+                match code.read(text, mark) {
+                    Markup::Span(end) => reader.at = end,
+                    Markup::Fence { info, contents, end, closed } => {
+                        reader.at = end;
+                        let info = &text[info.0..info.1];
+                        if contract.blocks.contains(&Block::KaiUi)
+                            && let Some(start) = kai_ui::begins(text, mark, info)
+                        {
+                            reader.screen(kai_ui::Block {
+                                range: start..end,
+                                contents: contents.0..contents.1,
+                                closed,
+                            });
+                        }
+                    }
+                }
             }
         }
     }
@@ -69,6 +83,16 @@ impl<'t> Reader<'t> {
                 self.tried.clear();
                 self.at = end;
             }
+        }
+    }
+
+    fn screen(&mut self, block: kai_ui::Block) {
+        if self.found.len() == MAX_ACTIONS {
+            let why = format!("a reply has at most {MAX_ACTIONS} actions");
+            return self.findings.stays(Code::ActionIgnored, "a block", block.range.start, &why);
+        }
+        if let Some(action) = kai_ui::read(self.text, block, &mut self.findings) {
+            self.found.push((action, None));
         }
     }
 

@@ -5,8 +5,8 @@ use super::{
         inputs,
         raw::{ProfileFault, RawProfile, RawReply, Spanned},
         spec::{
-            Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, JsonReading, OtherFields, ReplyContract,
-            Visibility,
+            Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, Block, JsonReading, OtherFields,
+            ReplyContract, Visibility,
         },
         taught,
     },
@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     finding::Code,
+    kai_ui,
     yaml::{Faults, Fields, Node, Pair, Value},
 };
 
@@ -38,6 +39,9 @@ impl Compiler<'_> {
         }
         if let Some(written) = &raw.thoughts {
             contract.thoughts = self.thoughts(written);
+        }
+        if let Some(written) = &raw.blocks {
+            contract.blocks = self.blocks(written, contract.form);
         }
         if !raw.actions.is_empty() {
             let form = contract.form;
@@ -86,6 +90,17 @@ impl Compiler<'_> {
             }
         }
         written.value.iter().map(|name| name.to_ascii_lowercase()).collect()
+    }
+
+    fn blocks(&mut self, written: &Spanned<Vec<String>>, form: ActionForm) -> Vec<Block> {
+        if form == ActionForm::Json && !written.value.is_empty() {
+            self.fault(written, "`reply.blocks` needs `form: tags`: one object is the whole reply".to_owned());
+        }
+        let unknown = written.value.iter().find(|name| *name != kai_ui::BLOCK);
+        if let Some(unknown) = unknown {
+            self.fault(written, format!("unknown block `{unknown}`; known: {}", kai_ui::BLOCK));
+        }
+        written.value.iter().map(|_| Block::KaiUi).collect()
     }
 
     fn action(&mut self, name: &Spanned<String>, node: &Node, form: ActionForm) -> Option<ActionSpec> {

@@ -20,6 +20,8 @@ pub(in crate::profile) struct RawReply {
     pub json: Option<Spanned<String>>,
     /// `other_fields`.
     pub other_fields: Option<Spanned<String>>,
+    /// `blocks`.
+    pub blocks: Option<Spanned<Vec<String>>>,
     /// `actions`: name and declaration.
     pub actions: Vec<(Spanned<String>, Node)>,
 }
@@ -39,6 +41,7 @@ impl RawReply {
             form: text(&mut fields, "form", file),
             json: text(&mut fields, "json", file),
             other_fields: text(&mut fields, "other_fields", file),
+            blocks: texts(&mut fields, "blocks", file),
             actions: fields.pairs("actions").iter().map(action).collect(),
         };
         fields.finish();
@@ -64,6 +67,7 @@ impl RawReply {
             form: self.form.or(base.form),
             json: self.json.or(base.json),
             other_fields: self.other_fields.or(base.other_fields),
+            blocks: self.blocks.or(base.blocks),
             actions,
         }
     }

@@ -7,7 +7,7 @@ mod section;
 pub use self::{
     budget::{Amount, Budget, OnOverflow, Share, Unit},
     reply::{
-        Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, JsonReading, OtherFields, ReplyContract,
+        Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, Block, JsonReading, OtherFields, ReplyContract,
         Visibility,
     },
     section::{Body, Each, Fact, SectionSpec, Stability, SummaryTree},

@@ -15,8 +15,17 @@ pub struct ReplyContract {
     pub json: JsonReading,
     /// What happens to fields of a payload that its action does not declare.
     pub other_fields: OtherFields,
+    /// Which code fences are actions.
+    pub blocks: Vec<Block>,
     /// Which actions there are.
     pub actions: Actions,
+}
+
+/// A code fence that is an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Block {
+    /// A screen of [`crate::kai_ui`].
+    KaiUi,
 }
 
 /// What acknowledges a heartbeat.
@@ -118,6 +127,7 @@ impl Default for ReplyContract {
             form: ActionForm::default(),
             json: JsonReading::default(),
             other_fields: OtherFields::default(),
+            blocks: Vec::new(),
             actions: Actions::Declared(Vec::new()),
         }
     }

@@ -14,7 +14,7 @@ pub struct Component {
 }
 
 /// A property of a component, or of an action.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Property {
     /// Its name.
     pub name: &'static str,

@@ -16,7 +16,11 @@ pub const MAX_DEPTH: usize = 10;
 #[must_use]
 pub fn prompt() -> String {
     let names = |all: &[Component]| all.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
-    let mut text = format!("A screen is one JSON object in a ```{BLOCK} fence.\n\nComponents: {}\n", names(COMPONENTS));
+    let mut text = format!(
+        "A screen is one JSON object in a ```{BLOCK} fence: a component, which says its `type` and may have an `id`; \
+         column, row and card have `children`.\n\nComponents: {}\n",
+        names(COMPONENTS)
+    );
     for component in SHAPES.iter().filter_map(|name| component(name)) {
         line(&mut text, component);
     }

@@ -86,11 +86,15 @@ pub fn parse(text: &str, heartbeat: bool, contract: &ReplyContract) -> Reply {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::{
+        sync::Arc,
+        time::{Duration, Instant},
+    };
 
     use proptest::prelude::*;
 
     use super::*;
+    use crate::profile::ProfileSet;
 
     fn word(word: &str) -> ReplyContract {
         ReplyContract::of_word(word).unwrap()
@@ -178,6 +182,7 @@ mod tests {
 
     #[test]
     fn hostile_text_takes_linear_time() {
+        let screens = Arc::clone(&ProfileSet::built_in().get("kai-remote").unwrap().reply);
         let start = Instant::now();
         let (size, half) = (1_usize << 17, 1_usize << 16);
         let units = [
@@ -221,15 +226,45 @@ mod tests {
         let runs: String = (1..600).map(|length| "`".repeat(length) + " ").collect();
         let nested = [("[A:{\"a\":", "}]"), ("[A:{\"a\":{", "}}"), ("<think>", "</think>"), ("{\"a\":", "}")]
             .map(|(open, close)| open.repeat(half / open.len()) + &close.repeat(half / open.len()));
+        let blocks = [
+            "{",
+            "{\"children\":[",
+            "{\"a\":[1,",
+            "\"",
+            "{\"a=[",
+            ",",
+            "[{},",
+            "}",
+            "{\"a\":1}\n",
+            "{\"type\":\"row\",\"children\":[",
+        ]
+        .map(|unit| format!("```kai-ui\n{{\"children\":[{}\n```", unit.repeat(size / unit.len())));
         let repeated = units.map(|unit| unit.repeat(size / unit.len()));
-        for text in repeated.into_iter().chain(nested).chain([runs.clone(), runs.clone() + "\n\n" + &runs]) {
-            for contract in ReplyContract::WORDS.map(word) {
-                let reply = parse(&text, true, &contract);
+        for text in
+            repeated.into_iter().chain(nested).chain(blocks).chain([runs.clone(), runs.clone() + "\n\n" + &runs])
+        {
+            for contract in ReplyContract::WORDS.map(word).iter().chain([&*screens]) {
+                let reply = parse(&text, true, contract);
                 assert!(reply.actions.len() <= MAX_ACTIONS && reply.text.len() <= text.len());
             }
         }
         // Quadratic time would be many minutes.
         assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    }
+
+    /// What the prompt shows as an example is what the reader takes, without a finding.
+    #[test]
+    fn the_examples_of_screens_are_screens() {
+        let profiles = ProfileSet::built_in();
+        let profile = profiles.get("kai-remote").unwrap();
+        let examples: Vec<&str> = profile.source.split("          Example:\n").skip(1).collect();
+        assert_eq!(examples.len(), 2);
+        for example in examples {
+            let end = example.rfind("```").unwrap() + 3;
+            let fence = example[..end].lines().take(3).map(str::trim).collect::<Vec<_>>().join("\n");
+            let reply = parse(&fence, false, &profile.reply);
+            assert_eq!((reply.text.as_str(), reply.actions.len(), reply.findings.len()), ("", 1, 0), "{fence}");
+        }
     }
 
     #[test]

@@ -78,10 +78,8 @@ impl Check<'_> {
         match component.name {
             "avatar" => clamp(&mut node, "size", 24.0, 80.0),
             "progress" => clamp(&mut node, "value", 0.0, 1.0),
-            "box" => {
-                if given.contains_key("contentAlignment") && !node.contains_key("contentAlignment") {
-                    node.insert("contentAlignment".into(), "top_start".into());
-                }
+            "box" if given.contains_key("contentAlignment") && !node.contains_key("contentAlignment") => {
+                node.insert("contentAlignment".into(), "top_start".into());
             }
             "chip_group" if !given.contains_key("selection") => {
                 if let Some(multi) = given.get("multiSelect").and_then(flag) {

@@ -145,6 +145,8 @@ async fn existing_and_missing_workspaces_are_denied_alike() {
         refused(workspaces.read_skill(by(ONE, read)).await, Code::PermissionDenied, "WORKSPACE_FORBIDDEN");
         let reply = proto::ParseReplyRequest { workspace_id: id(), ..Default::default() };
         refused(prompts.parse_reply(by(ONE, reply)).await, Code::PermissionDenied, "WORKSPACE_FORBIDDEN");
+        let plan = proto::PlanHistoryRequest { workspace_id: id(), ..Default::default() };
+        refused(prompts.plan_history(by(ONE, plan)).await, Code::PermissionDenied, "WORKSPACE_FORBIDDEN");
     }
     assert_eq!(texts.len(), 1);
     prompts.assemble_prompt(by(ONE, ask())).await.unwrap();

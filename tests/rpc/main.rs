@@ -11,6 +11,7 @@ mod drain;
 mod health;
 mod held;
 mod hidden;
+mod history;
 mod http;
 mod metadata;
 mod pages;

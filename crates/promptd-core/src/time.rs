@@ -76,6 +76,12 @@ impl Moment {
         i64::try_from(nanoseconds / NANOS_PER_MILLISECOND).unwrap_or(i64::MAX)
     }
 
+    /// Whole seconds since 1970-01-01T00:00:00Z, rounded down, and the nanoseconds after them.
+    #[must_use]
+    pub fn as_parts(self) -> (i64, u32) {
+        (self.seconds, self.nanoseconds)
+    }
+
     /// RFC 3339 in UTC, in whole seconds: `2026-02-28T17:30:00Z`.
     #[must_use]
     pub fn utc_seconds(self) -> String {

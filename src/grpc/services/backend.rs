@@ -115,9 +115,14 @@ pub(super) fn has_long_filter(filter: Option<&proto::SkillFilter>) -> bool {
 
 /// The profile that a request names.
 pub(super) fn named_profile<'s>(profiles: &'s ProfileSet, name: &Id) -> Result<&'s Profile, Error> {
+    profile_of_field(profiles, name, "profile")
+}
+
+/// The profile that a field of a request names.
+pub(super) fn profile_of_field<'s>(profiles: &'s ProfileSet, name: &Id, field: &str) -> Result<&'s Profile, Error> {
     profiles.get(name.as_str()).map(AsRef::as_ref).ok_or_else(|| {
         let known: Vec<_> = profiles.iter().map(|profile| profile.name.as_str()).collect();
-        Error::invalid("profile", format!("there is no profile `{name}`; there are: {}", known.join(", ")))
+        Error::invalid(field, format!("there is no profile `{name}`; there are: {}", known.join(", ")))
     })
 }
 

@@ -1,4 +1,4 @@
-//! `PromptService`: assembles prompts and parses replies.
+//! `PromptService`: assembles prompts, parses replies and plans histories.
 
 use std::sync::Arc;
 
@@ -16,11 +16,12 @@ use crate::grpc::{
     pipeline::{Error, auth::Caller, run_heavy},
 };
 use promptd_contract::{
-    decode::{AssembleRequest, Violations, assemble_request, optional_id},
+    decode::{AssembleRequest, Violations, assemble_request, optional_id, plan_request},
     encode::{self, Encoded, SkillAccess},
     proto,
 };
 use promptd_core::{
+    history::plan,
     id::Id,
     profile::{self, ReplyContract},
     prompt::Prepared,
@@ -39,6 +40,8 @@ const MAX_IN_PLACE: usize = 64 << 10;
 const MAX_COUNTED_IN_PLACE: usize = 8 << 10;
 /// The same for a reply.
 const MAX_REPLY_IN_PLACE: usize = 16 << 10;
+/// The same for a history.
+const MAX_HISTORY_IN_PLACE: usize = 4 << 10;
 
 #[derive(Clone)]
 pub(super) struct PromptService {
@@ -87,6 +90,20 @@ impl prompt_service_server::PromptService for PromptService {
         }
         Ok(Response::new(answer()))
     }
+
+    async fn plan_history(
+        &self,
+        request: Request<proto::PlanHistoryRequest>,
+    ) -> Result<Response<proto::PlanHistoryResponse>, Status> {
+        let caller = Caller::of(&request);
+        let raw = request.into_inner();
+        if raw.encoded_len() > MAX_HISTORY_IN_PLACE {
+            let service = self.clone();
+            let planned = run_heavy(&self.limits, move || service.plan(raw, &caller));
+            return Ok(Response::new(planned.await??));
+        }
+        Ok(Response::new(self.plan(raw, &caller)?))
+    }
 }
 
 impl PromptService {
@@ -132,6 +149,18 @@ impl PromptService {
             shape: &request.shape,
         };
         Ok(answer.encode())
+    }
+
+    fn plan(&self, raw: proto::PlanHistoryRequest, caller: &Caller) -> Result<proto::PlanHistoryResponse, Error> {
+        let limits = self.limits.request.load();
+        let request = plan_request(raw, &limits, |id| caller.must_see(id))?;
+        let loaded = self.backend.newest(&request.workspace, caller)?;
+        for (field, name) in
+            [("segment_profile", &request.segment_profile), ("rollup_profile", &request.rollup_profile)]
+        {
+            backend::profile_of_field(&loaded.snapshot.profiles, name, field)?;
+        }
+        Ok(encode::plan_history_response(plan(&request.history, &request.thresholds), &request))
     }
 
     /// The reply contract of the request's profile.

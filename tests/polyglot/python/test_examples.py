@@ -69,8 +69,8 @@ def calling():
         (
             "python",
             (sys.executable, "-"),
-            6,
-            ["['ephemeral']", "name: tide-window", "True '' 0", "NOT_FOUND WORKSPACE_NOT_FOUND"],
+            7,
+            ["['ephemeral']", "name: tide-window", "True '' 0", "0 4 1", "NOT_FOUND WORKSPACE_NOT_FOUND"],
         ),
         ("js", ("node", "-"), 2, ["[ 'ephemeral' ]"]),
     ],

@@ -50,7 +50,7 @@ fn message(
     })
 }
 
-fn role(number: i32, path: impl Fn() -> String, violations: &mut Violations) -> Option<Role> {
+pub(super) fn role(number: i32, path: impl Fn() -> String, violations: &mut Violations) -> Option<Role> {
     Some(match choice(number, &path, violations)? {
         proto::Role::System => Role::System,
         proto::Role::User => Role::User,
@@ -63,7 +63,7 @@ fn role(number: i32, path: impl Fn() -> String, violations: &mut Violations) -> 
     })
 }
 
-fn tool_call(raw: proto::ToolCall) -> ToolCall {
+pub(super) fn tool_call(raw: proto::ToolCall) -> ToolCall {
     ToolCall { id: raw.id, name: raw.name, arguments_json: raw.arguments_json }
 }
 

@@ -25,27 +25,45 @@ const VALUES: &[(&str, [&str; 2])] = &[
     ("token_encoding", ["o200k_base", "cl100k_base"]),
     ("turn.time_zone", ["Europe/Berlin", "America/New_York"]),
 ];
-/// `message_end` must not lie before `message_start`.
-const LATER: &str = "turn.conversation.segments.message_end";
+/// Numbers that must not be less than another field, or must be greater than 1.
+const LATER: [&str; 5] = [
+    "turn.conversation.segments.message_end",
+    "segments.message_end",
+    "thresholds.chunk_messages",
+    "thresholds.max_summary_tokens",
+    "thresholds.rollup_size",
+];
 
 #[test]
 fn every_field_of_a_request_changes_the_decoded_request() {
-    let request = descriptors().get_message_by_name("promptd.v1.AssemblePromptRequest").unwrap();
-    let mut fields = Vec::new();
-    leaves(&request, "", &mut fields);
-    assert!(fields.contains(&"turn.conversation.messages.tool_calls.arguments_json".to_owned()), "{fields:?}");
-    let before = decoded(&request, None);
-    assert_eq!(decoded(&request, None), before);
-    for field in fields {
-        assert!(decoded(&request, Some(&field)) != before, "{field} is not decoded");
-    }
+    let assemble = |raw: DynamicMessage| {
+        let raw = raw.transcode_to().unwrap();
+        format!("{:?}", assemble_request(raw, &Limits::default(), Timestamp::UNIX_EPOCH, allowed).unwrap())
+    };
+    every_field("AssemblePromptRequest", "turn.conversation.messages.tool_calls.arguments_json", assemble);
+    let plan = |raw: DynamicMessage| {
+        format!("{:?}", plan_request(raw.transcode_to().unwrap(), &Limits::default(), allowed).unwrap())
+    };
+    every_field("PlanHistoryRequest", "messages.tool_calls.arguments_json", plan);
 }
 
-/// A request with every field set, and `changed` to another value than the others' requests; decoded, as text.
-fn decoded(request: &MessageDescriptor, changed: Option<&str>) -> String {
-    let raw = message(request, "", changed).transcode_to().unwrap();
-    let allowed = |_: &Id| Ok::<_, Vec<Violation>>(());
-    format!("{:?}", assemble_request(raw, &Limits::default(), Timestamp::UNIX_EPOCH, allowed).unwrap())
+fn allowed(_: &Id) -> Result<(), Vec<Violation>> {
+    Ok(())
+}
+
+/// Checks that each field of a request matters when it is decoded, as text; `deep` is one of them.
+fn every_field(request: &str, deep: &str, decode: impl Fn(DynamicMessage) -> String) {
+    let request = descriptors().get_message_by_name(&format!("promptd.v1.{request}")).unwrap();
+    let mut fields = Vec::new();
+    leaves(&request, "", &mut fields);
+    assert!(fields.contains(&deep.to_owned()), "{fields:?}");
+    // A request with every field set, one of them to another value than in the others.
+    let decoded = |changed: Option<&str>| decode(message(&request, "", changed));
+    let before = decoded(None);
+    assert_eq!(decoded(None), before);
+    for field in fields {
+        assert!(decoded(Some(&field)) != before, "{field} is not decoded");
+    }
 }
 
 fn message(descriptor: &MessageDescriptor, prefix: &str, changed: Option<&str>) -> DynamicMessage {
@@ -60,7 +78,7 @@ fn message(descriptor: &MessageDescriptor, prefix: &str, changed: Option<&str>) 
 
 fn value(field: &FieldDescriptor, path: &str, changed: Option<&str>) -> Value {
     let is_changed = changed == Some(path);
-    let number = u32::from(is_changed) + if path == LATER { 7 } else { 1 };
+    let number = u32::from(is_changed) + if LATER.contains(&path) { 7 } else { 1 };
     match field.kind() {
         Kind::Message(inner) if is_struct(&inner) => object(if is_changed { "b" } else { "a" }),
         Kind::Message(inner) => Value::Message(message(&inner, &format!("{path}."), changed)),
@@ -78,6 +96,7 @@ fn value(field: &FieldDescriptor, path: &str, changed: Option<&str>) -> Value {
         Kind::Uint64 => Value::U64(number.into()),
         Kind::Int32 => Value::I32(number.cast_signed()),
         Kind::Int64 => Value::I64(number.into()),
+        Kind::Float => Value::F32(if is_changed { 0.25 } else { 0.5 }),
         other => panic!("{path}: a request has no {other:?} yet"),
     }
 }

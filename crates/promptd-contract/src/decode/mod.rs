@@ -4,11 +4,13 @@
 //! request is reported at once, with the path of its field.
 
 mod conversation;
+mod history;
 mod request;
 mod size;
 mod turn;
 mod values;
 
+pub use history::{PlanRequest, plan_request};
 pub use request::{AssembleRequest, assemble_request};
 pub use size::count_values;
 pub use turn::turn;

@@ -7,6 +7,7 @@
 
 mod fields;
 mod findings;
+mod history;
 mod profile;
 mod reply;
 mod sink;
@@ -20,6 +21,7 @@ use self::{
     sink::{Fields, Sink},
 };
 pub use self::{
+    history::plan_history_response,
     profile::{profile, profile_summary},
     reply::parse_reply_response,
     sink::Encoded,

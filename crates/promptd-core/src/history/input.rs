@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use crate::{text::measure::utf16, time::Moment, turn::Role};
+use crate::{
+    text::measure::utf16,
+    time::Moment,
+    turn::{Role, ToolCall},
+};
 
 /// A stretch of a history and the segments that there are.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,11 +26,11 @@ pub struct HistoryMessage {
     pub role: Role,
     /// The text; may be left out where tokens and an embedding are given.
     pub content: String,
-    /// The names of the tools that it calls.
-    pub tools: Vec<String>,
+    /// The tools that it calls.
+    pub tool_calls: Vec<ToolCall>,
     /// When it was said.
     pub time: Option<Moment>,
-    /// Its size; `None`: a quarter of the text's UTF-16 length.
+    /// Its size; `None`: it is estimated.
     pub tokens: Option<u32>,
     /// A vector of the message and those around it; of all messages or of none, and of one length.
     pub embedding: Vec<f32>,
@@ -36,13 +40,15 @@ impl HistoryMessage {
     /// A message of that text and nothing else.
     #[must_use]
     pub fn new(role: Role, content: &str) -> Self {
-        Self { role, content: content.into(), tools: Vec::new(), time: None, tokens: None, embedding: Vec::new() }
+        Self { role, content: content.into(), tool_calls: Vec::new(), time: None, tokens: None, embedding: Vec::new() }
     }
 
-    /// Its size in tokens: as given, else a quarter of its UTF-16 length, rounded up.
+    /// Its size in tokens: as given, else a quarter of the UTF-16 length of its content and its calls, rounded up.
     #[must_use]
     pub fn size(&self) -> u64 {
-        self.tokens.map_or_else(|| (utf16(&self.content) as u64).div_ceil(4), u64::from)
+        let calls = self.tool_calls.iter().map(|call| utf16(&call.name) + utf16(&call.arguments_json));
+        let units = || utf16(&self.content) + calls.sum::<usize>();
+        self.tokens.map_or_else(|| (units() as u64).div_ceil(4), u64::from)
     }
 }
 

@@ -21,10 +21,10 @@ pub(super) fn compared<'m>(message: &'m HistoryMessage, thresholds: &Thresholds)
         Some(text) => Cow::Owned(shortened(&text, thresholds.max_parts_units).into_owned()),
         None => shortened(content, thresholds.max_message_units),
     };
-    if message.tools.is_empty() {
+    if message.tool_calls.is_empty() {
         return text;
     }
-    let tools = message.tools.iter().map(|tool| format!("[tool: {tool}]"));
+    let tools = message.tool_calls.iter().map(|call| format!("[tool: {}]", call.name));
     let said = Some(text.into_owned()).filter(|text| !text.is_empty());
     Cow::Owned(said.into_iter().chain(tools).collect::<Vec<_>>().join(" "))
 }
@@ -89,6 +89,7 @@ fn prefix(text: &str, units: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::turn::ToolCall;
 
     fn message(role: Role, content: &str) -> HistoryMessage {
         HistoryMessage::new(role, content)
@@ -112,8 +113,12 @@ mod tests {
             {"type":"file","filename":"a.pdf"},{"type":"file"},{"type":"reasoning","text":"hidden"}]"#;
         assert_eq!(of(Role::Assistant, parts), "short answer [tool: bash] [image] [file: a.pdf] [file: file]");
         assert_eq!(of(Role::Tool, "[1]"), "[1]");
-        let call = HistoryMessage { tools: vec!["bash".into()], ..message(Role::Assistant, "Looking.") };
+        let call = HistoryMessage {
+            tool_calls: vec![ToolCall { name: "bash".into(), arguments_json: "{}".into(), ..<_>::default() }],
+            ..message(Role::Assistant, "Looking.")
+        };
         assert_eq!(compared(&call, &Thresholds::default()), "Looking. [tool: bash]");
+        assert_eq!(call.size(), 4, "8 units of text, 4 of the name, 2 of the arguments");
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(super) fn cosine(a: &[f32], b: &[f32]) -> Option<f32> {
     let norm = of_a.sqrt() * of_b.sqrt();
     #[expect(clippy::cast_possible_truncation, reason = "from -1 to 1")]
     let cosine = (both / norm).clamp(-1.0, 1.0) as f32;
-    (norm > 0.0).then_some(cosine)
+    (norm > 0.0 && norm.is_finite()).then_some(cosine)
 }
 
 #[cfg(test)]

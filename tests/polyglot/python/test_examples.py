@@ -17,7 +17,8 @@ def server():
 
 
 def run(*command, **options):
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, **options)
+    options = {"timeout": 30} | options
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, **options)
 
 
 def test_a_sub_agent_narrows_its_skills(server):
@@ -36,6 +37,17 @@ def test_a_chat_gets_each_message_once(server):
     first, _, second, _ = done.stdout.splitlines()
     assert "skeleton" in first and "workspace_context" in first
     assert "skeleton" not in second and "workspace_context" not in second and "ROLE_USER" in second
+
+
+def test_a_long_conversation_is_summarised_without_a_gap(server):
+    command = [sys.executable, "examples/kern_loop.py", "--messages", "500", "--target", server.address]
+    done = run(*command, timeout=240)
+    assert done.returncode == 0, done.stderr
+    counted, shown, _ = done.stdout.splitlines()
+    leaves, rollups = map(int, re.match(r"500 messages; segments by level: \[(\d+), (\d+), 0\], 0 without", counted).groups())
+    assert leaves >= 10 and rollups == leaves // 10
+    summaries, window, summarised = map(int, re.findall(r"\d+", shown))
+    assert summaries > 1 and 0 < window <= summarised < 500
 
 
 # Where the test tree has the packages that the documents install in the current folder.

@@ -76,6 +76,7 @@ impl Sample {
             findings: vec![Cow::Owned(finding)],
             digest: Digest([2; 32]),
             size: size(30),
+            allowed_tools: vec!["read".into()],
             cache_placement: CachePlacement::Plan,
             conversation: Some(CarriedConversation {
                 cut: 1,
@@ -190,6 +191,7 @@ const CASES: &[Case] = &[
     ("size.tokens", &[], |s| s.prompt.size.tokens = None),
     ("cache_plan.stable_messages", &[], |s| s.prompt.cache_plan.stable_messages = 9),
     ("cache_plan.stable_bytes", &[], |s| s.prompt.cache_plan.stable_bytes = 99),
+    ("allowed_tools", &[], |s| s.prompt.allowed_tools.clear()),
     ("conversation_window.cut", &[], |s| s.carried().cut = 9),
     ("conversation_window.held", &[], |s| s.carried().held = false),
     ("conversation_window.uncovered", &[], |s| s.carried().uncovered = 9),

@@ -112,6 +112,9 @@ impl Fields for Answer<'_> {
         if let Some(carried) = &prompt.conversation {
             sink.message(11, carried);
         }
+        for name in &prompt.allowed_tools {
+            sink.text(12, name);
+        }
         for card in prompt.cards.iter().filter(|_| !not_modified) {
             sink.message(13, &Card { card, not_modified: shape.holds(&card.digest) });
         }

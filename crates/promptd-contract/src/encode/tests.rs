@@ -60,6 +60,7 @@ fn prompt(said: &ConversationMessage) -> Prompt<'_> {
         findings: findings.map(|place| Cow::Owned(Finding::new(Code::SkillInvalid, place, "x"))).into(),
         digest: Digest([9; 32]),
         size,
+        allowed_tools: vec!["read".into()],
         cache_placement: CachePlacement::Plan,
         conversation: None,
         cache_plan: CachePlan { stable_messages: 1, stable_bytes: 300, stable_digest: Digest([8; 32]) },

@@ -168,6 +168,32 @@ fn actions_that_the_prompt_does_not_teach_are_reported() {
 }
 
 #[test]
+fn an_allowlist_of_tools_is_checked() {
+    let rest = "messages:\n  - name: m\n    sections:\n      - { id: a, template: x }\n";
+    let tools = "  tools: { type: list, of: { name: string } }\n";
+    for (inputs, allowlist, expected) in [
+        (tools, "[read, write]", None),
+        ("  on: bool\n", "[read]", Some("`tool_allowlist` needs an input `tools`, a list of objects with a `name`")),
+        (
+            "  tools: string\n",
+            "[read]",
+            Some("`tool_allowlist` needs an input `tools`, a list of objects with a `name`"),
+        ),
+        (tools, "{ lists: [] }", Some("`tool_allowlist` must be a list of names, or have `by` and `lists`")),
+        (tools, "{ by: scop, lists: [{ value: read, names: [read] }] }", Some("`scop` is not an input")),
+        (tools, "{ by: tools, lists: [] }", Some("the input `tools` is list of {name: string}, not a string")),
+        (tools, "{ by: tools, lists: [{ value: read }] }", Some("needs `value` and `names`")),
+        (tools, "read", Some("`tool_allowlist` must be a list, not text")),
+    ] {
+        let found = faults(&format!("inputs:\n{inputs}tool_allowlist: {allowlist}\n{rest}"));
+        match expected {
+            Some(expected) => assert!(found.iter().any(|f| f.ends_with(expected)), "{allowlist}: {found:?}"),
+            None => assert_eq!(found, Vec::<String>::new(), "{allowlist}"),
+        }
+    }
+}
+
+#[test]
 fn budgets_and_choices_are_checked() {
     let text = "inputs:\n  mode: { type: int, one_of: [a] }\n  none: { type: string, one_of: [] }\n\
                 budgets:\n  b: { limit: 5, unit: words }\n  c: { limit: 5, on_overflow: stop }\n\

@@ -138,6 +138,9 @@ fn absent(input: &Input) -> String {
     match (&field.default, &input.default_from) {
         _ if field.required => "refused".to_owned(),
         (_, Some(file)) => format!("the text of {file}"),
+        (Some(serde_json::Value::Array(items)), _) if !items.is_empty() => {
+            format!("{} of the profile's own", items.len())
+        }
         (Some(value), _) if !value.is_null() => format!("`{}`", cell(&value.to_string())),
         _ => match field.ty {
             Type::Bool => "`false`".to_owned(),

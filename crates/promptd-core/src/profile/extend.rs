@@ -36,6 +36,7 @@ pub(super) fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<Profile
         extends: top.extends,
         description: top.description.or(base.description),
         cache: top.cache.or(base.cache),
+        tool_allowlist: top.tool_allowlist.or(base.tool_allowlist),
         reply: match (top.reply, base.reply) {
             (Some(top), Some(base)) => Some(top.over(base)),
             (top, base) => top.or(base),

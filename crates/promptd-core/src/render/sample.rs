@@ -46,6 +46,7 @@ pub(super) fn prompt(messages: Vec<Message<'_>>) -> Prompt<'_> {
         digest: Digest::default(),
         size: Size::default(),
         cache_plan: CachePlan::default(),
+        allowed_tools: Vec::new(),
         cache_placement: CachePlacement::Plan,
         conversation: None,
     }

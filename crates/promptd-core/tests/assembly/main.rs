@@ -8,5 +8,6 @@ mod file_settings;
 mod provider_rules;
 mod support;
 mod token_counts;
+mod tools;
 mod turn_fields;
 mod windows;

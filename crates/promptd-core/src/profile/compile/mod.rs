@@ -4,6 +4,7 @@ mod limits;
 mod reply;
 mod section;
 mod templates;
+mod tools;
 
 use std::sync::Arc;
 
@@ -48,6 +49,7 @@ pub(super) fn compile(
     compiler.reach_summaries(&raw.messages, &parts);
     share_budgets(&mut parts, compiler.budgets.len());
     compiler.teach(&raw, &reply);
+    let tool_allowlist = raw.tool_allowlist.as_ref().and_then(|raw| compiler.tool_allowlist(raw));
     let placements = [("plan", CachePlacement::Plan), ("as_system", CachePlacement::AsSystem)];
     let cache = raw.cache.as_ref().and_then(|written| compiler.one_of(written, "`cache` value", &placements));
     Profile {
@@ -58,6 +60,7 @@ pub(super) fn compile(
         source,
         taught: Taught::of(&reply),
         cache: cache.unwrap_or_default(),
+        tool_allowlist,
         reply: Arc::new(reply),
         budgets: compiler.budgets,
         inputs: compiler.inputs,

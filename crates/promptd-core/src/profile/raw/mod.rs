@@ -3,6 +3,7 @@
 mod reply;
 mod section;
 mod spanned;
+mod tools;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ pub(super) use self::{
     reply::RawReply,
     section::RawSection,
     spanned::{ProfileFault, Spanned},
+    tools::RawToolAllowlist,
 };
 use crate::{
     finding::Code,
@@ -28,6 +30,8 @@ pub(super) struct RawProfile {
     pub description: Option<Spanned<String>>,
     /// `cache`.
     pub cache: Option<Spanned<String>>,
+    /// `tool_allowlist`.
+    pub tool_allowlist: Option<RawToolAllowlist>,
     /// `reply`.
     pub reply: Option<RawReply>,
     /// `inputs`: name and declaration.
@@ -112,6 +116,7 @@ impl RawProfile {
             extends: text(&mut fields, "extends", file),
             description: text(&mut fields, "description", file),
             cache: text(&mut fields, "cache", file),
+            tool_allowlist: RawToolAllowlist::read(&mut fields, file),
             reply: RawReply::read(&mut fields, file),
             inputs: fields.pairs("inputs").iter().map(input).collect(),
             budgets: budgets(&mut fields, file),

@@ -3,6 +3,7 @@
 mod budget;
 mod reply;
 mod section;
+mod tools;
 
 pub use self::{
     budget::{Amount, Budget, OnOverflow, Share, Unit},
@@ -11,6 +12,7 @@ pub use self::{
         Visibility,
     },
     section::{Body, Each, Fact, SectionSpec, Stability, SummaryTree},
+    tools::ToolAllowlist,
 };
 
 use std::sync::Arc;
@@ -19,7 +21,7 @@ use super::{
     FilePattern,
     taught::Taught,
     template::{Template, Templates},
-    types::Field,
+    types::{Field, Type},
 };
 use crate::{
     id::Id,
@@ -47,6 +49,8 @@ pub struct Profile {
     pub taught: Taught,
     /// What callers may give.
     pub inputs: Vec<Input>,
+    /// The tools that are allowed; absent: all.
+    pub tool_allowlist: Option<ToolAllowlist>,
     /// Limits that sections share.
     pub budgets: Vec<Budget>,
     /// The messages, in order.
@@ -131,6 +135,15 @@ pub struct TrimSpec {
     pub keep_unsummarised: Option<Template>,
 }
 
+/// Whether one of the inputs is `tools`, a list of objects with a `name`.
+pub(in crate::profile) fn takes_tools(inputs: &[Input]) -> bool {
+    let input = inputs.iter().find(|input| input.field.name == ToolAllowlist::INPUT);
+    input.is_some_and(|input| match &input.field.ty {
+        Type::List(of) => matches!(&**of, Type::Object(fields) if fields.iter().any(|field| field.name == "name")),
+        _ => false,
+    })
+}
+
 impl Profile {
     /// All sections with their message, in order.
     pub fn sections(&self) -> impl Iterator<Item = (&MessageSpec, &SectionSpec)> {
@@ -149,6 +162,12 @@ impl Profile {
             Part::Message(message) => Some(message),
             Part::Conversation(_) => None,
         })
+    }
+
+    /// Whether callers may give tools: an input `tools` that is a list of objects with a `name`.
+    #[must_use]
+    pub fn takes_tools(&self) -> bool {
+        takes_tools(&self.inputs)
     }
 
     /// The conversation's place, if the profile carries one.

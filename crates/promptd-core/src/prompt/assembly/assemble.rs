@@ -73,7 +73,8 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
     if profile.conversation().is_none() && !turn.conversation.messages.is_empty() {
         assembly.conversation(conversation::not_carried(profile, turn));
     }
-    Ok(assembly.finish(profile))
+    let allowed_tools = scope.inputs.allowed_tools(profile);
+    Ok(Prompt { allowed_tools, ..assembly.finish(profile) })
 }
 
 /// The profile's inputs: the prepared ones where the turn changes none.
@@ -174,6 +175,7 @@ impl<'a> Assembly<'a> {
         Prompt {
             digest: digest::list(self.messages.iter().chain(&self.cards).map(|message| message.digest)),
             cache_plan: CachePlan::of(&self.messages),
+            allowed_tools: Vec::new(),
             cache_placement: profile.cache,
             conversation: self.carried,
             size,

@@ -31,6 +31,8 @@ pub struct Prompt<'a> {
     pub size: Size,
     /// How much of the prompt's beginning stays the same from turn to turn.
     pub cache_plan: CachePlan,
+    /// The names of the tools that the profile allows, of those that the turn brings or the profile has.
+    pub allowed_tools: Vec<String>,
     /// Where [`render`](crate::render::render) marks the prefixes that a provider is asked to keep.
     pub cache_placement: CachePlacement,
     /// What of the conversation is carried; `None`: nothing.

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use super::{super::validate::TurnError, Files, TurnScope};
 use crate::{
     finding::Finding,
-    profile::{Amount, Input, Mismatch, Profile, SectionSpec, Share, check_names, checked, to_rendered},
+    profile::{Amount, Input, Mismatch, Profile, SectionSpec, Share, ToolAllowlist, check_names, checked, to_rendered},
     prompt::{document, output::Size},
     text::cut::Cut,
     turn::Turn,
@@ -57,7 +57,33 @@ impl Inputs {
             };
             inputs.values.push(value);
         }
+        inputs.allow_tools(profile);
         Ok(inputs)
+    }
+
+    /// Leaves of the given tools those that the profile allows; whether there is any follows from what is left.
+    fn allow_tools(&mut self, profile: &Profile) {
+        let index = |name: &str| profile.inputs.iter().position(|input| input.field.name == name);
+        let Some(tools) = index(ToolAllowlist::INPUT).filter(|_| profile.takes_tools()) else { return };
+        if self.values[tools].is_none() {
+            return;
+        }
+        let value = |name: &str| self.values[index(name)?].as_str().map(ToOwned::to_owned);
+        if let Some(allowed) = profile.tool_allowlist.as_ref().and_then(|list| list.names(value)) {
+            let is_allowed = |tool: &Value| tool_name(tool).is_some_and(|name| allowed.contains(&name));
+            self.values[tools] = items(&self.values[tools]).filter(is_allowed).collect();
+        }
+        let is_any = items(&self.values[tools]).next().is_some();
+        if let Some(any) = index(ToolAllowlist::ANY_INPUT) {
+            self.values[any] = is_any.into();
+        }
+    }
+
+    /// The names of the tools that are allowed; empty where the profile takes none, or none was given.
+    pub(crate) fn allowed_tools(&self, profile: &Profile) -> Vec<String> {
+        let tools = profile.inputs.iter().position(|input| input.field.name == ToolAllowlist::INPUT);
+        let tools = tools.filter(|_| profile.takes_tools()).and_then(|index| self.values.get(index));
+        tools.into_iter().flat_map(items).filter_map(|tool| tool_name(&tool)).collect()
     }
 
     /// The text of a file, at most `limit` characters of it.
@@ -88,6 +114,15 @@ impl Inputs {
     pub(crate) fn loss_in(&self, section: &SectionSpec) -> Option<&InputLoss> {
         self.losses.iter().find(|loss| section.uses(&loss.input))
     }
+}
+
+/// The items of a list; none of anything else.
+fn items(list: &Value) -> impl Iterator<Item = Value> + use<> {
+    list.try_iter().into_iter().flatten()
+}
+
+fn tool_name(tool: &Value) -> Option<String> {
+    tool.get_attr("name").ok()?.as_str().map(ToOwned::to_owned)
 }
 
 fn given_value(input: &Input, value: &Json) -> Result<Value, TurnError> {

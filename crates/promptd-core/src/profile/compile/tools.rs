@@ -1,0 +1,42 @@
+//! `tool_allowlist`: which of the tools that a turn brings the model may use.
+
+use super::{
+    super::{
+        raw::RawToolAllowlist,
+        spec::{ToolAllowlist, takes_tools},
+        types::Type,
+    },
+    Compiler,
+};
+
+impl Compiler<'_> {
+    pub(super) fn tool_allowlist(&mut self, raw: &RawToolAllowlist) -> Option<ToolAllowlist> {
+        if !takes_tools(&self.inputs) {
+            let message = "`tool_allowlist` needs an input `tools`, a list of objects with a `name`";
+            self.fault(&raw.at, message.to_owned());
+        }
+        let Some(by) = &raw.by else {
+            let mut lists = raw.lists.iter().filter(|(value, _)| value.value.is_empty());
+            let names = lists.next().map(|(_, names)| names.clone());
+            if names.is_none() {
+                self.fault(&raw.at, "`tool_allowlist` must be a list of names, or have `by` and `lists`".to_owned());
+            }
+            return names.map(ToolAllowlist::Names);
+        };
+        match self.inputs.iter().find(|input| input.field.name == by.value).map(|input| input.field.ty.clone()) {
+            Some(Type::Text) => {}
+            Some(Type::Choice(words)) => {
+                for (value, _) in raw.lists.iter().filter(|(value, _)| !words.contains(&value.value)) {
+                    self.fault(
+                        value,
+                        format!("`{}` is never `{}`: it is one of {}", by.value, value.value, words.join(", ")),
+                    );
+                }
+            }
+            Some(other) => self.fault(by, format!("the input `{}` is {}, not a string", by.value, other.describe())),
+            None => self.fault(by, format!("`{}` is not an input", by.value)),
+        }
+        let lists = raw.lists.iter().map(|(value, names)| (value.value.clone(), names.clone())).collect();
+        Some(ToolAllowlist::ByInput { input: by.value.clone(), lists })
+    }
+}

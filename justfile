@@ -91,6 +91,10 @@ soak saves="20000" seed="1":
 endure calls="1000000":
     cargo run --release --example endure -- --calls {{calls}}
 
+# The worst that callers can send: memory against the formula of docs/operating.md, and how long others wait.
+pressure *names:
+    PROMPTD_PRESSURE=long cargo test --release --locked --test pressure -- --nocapture {{names}}
+
 # Bugs put into promptd-`core` or promptd-`source`, which tests must catch: one shard of many.
 mutants crate="core" shard="0/100":
     .ci/mutants {{crate}} {{shard}}

@@ -2,7 +2,10 @@
 
 use std::{panic::resume_unwind, sync::Arc};
 
-use tokio::task::JoinSet;
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    task::{JoinSet, block_in_place},
+};
 
 use super::error::Error;
 use crate::grpc::Limits;
@@ -25,6 +28,15 @@ pub(crate) async fn run_heavy<T: Send + 'static>(
 ) -> Result<T, Error> {
     let permit = Arc::clone(&limits.heavy).acquire_owned().await.map_err(|_| Error::Internal)?;
     on_blocking_thread(permit, work).await
+}
+
+/// From this size on, a request is counted and decoded where no other call waits behind it.
+const LARGE_BYTES: usize = 64 << 10;
+
+/// Does work on a message of so many bytes. Where that takes long, other threads take over what this one had to do.
+pub(super) fn beside_others<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    let threads = Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+    if bytes >= LARGE_BYTES && threads { block_in_place(work) } else { work() }
 }
 
 async fn on_blocking_thread<T: Send + 'static>(

@@ -18,11 +18,13 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderMap, Request, Response};
 use http_body::{Body as _, Frame};
+use http_body_util::Full;
 use tokio::time::Instant;
 use tonic::{Code, Status, body::Body};
 
 use super::{
     auth::{Access, Caller},
+    blocking::beside_others,
     body::{AnswerBody, OpenStream, StreamBody},
     error::Error,
     metadata,
@@ -206,16 +208,20 @@ impl Shared {
         started: Instant,
     ) -> Result<Response<Body>, Status> {
         // Until the service has answered.
-        let (request, _hold) = if method.service.is_none() || method.kind == Kind::Duplex {
-            (request, None)
+        let (request, _hold, bytes) = if method.service.is_none() || method.kind == Kind::Duplex {
+            (request, None, 0)
         } else {
             let Self { limits, max_message_bytes, gzip, .. } = self;
             let receiver = Receiver { method, peer, limits, max_message_bytes: *max_message_bytes, gzip: *gzip };
             let (parts, body) = request.into_parts();
-            let (body, hold) = receiver.receive(&parts.headers, body, started).await?;
-            (Request::from_parts(parts, body), hold)
+            let (message, hold) = receiver.receive(&parts.headers, body, started).await?;
+            let bytes = message.len();
+            (Request::from_parts(parts, Body::new(Full::new(message))), hold, bytes)
         };
-        let Ok(response) = (self.serve)(method.service, request).await;
+        let mut serving = (self.serve)(method.service, request);
+        // The first poll decodes the message.
+        let mut rest = bytes;
+        let Ok(response) = poll_fn(|cx| beside_others(std::mem::take(&mut rest), || serving.as_mut().poll(cx))).await;
         Ok(response)
     }
 

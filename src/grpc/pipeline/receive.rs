@@ -12,11 +12,14 @@ use bytes::{Bytes, BytesMut};
 use flate2::read::GzDecoder;
 use http::HeaderMap;
 use http_body::{Body as _, Frame};
-use http_body_util::Full;
 use tokio::time::{Instant, timeout_at};
 use tonic::{Code, Status, body::Body};
 
-use super::{blocking::run_heavy, error::Error, method::Method};
+use super::{
+    blocking::{beside_others, run_heavy},
+    error::Error,
+    method::Method,
+};
 use crate::grpc::{
     Limits,
     budget::Hold,
@@ -48,7 +51,7 @@ impl Receiver<'_> {
         headers: &HeaderMap,
         body: Body,
         started: Instant,
-    ) -> Result<(Body, Option<Hold>), Status> {
+    ) -> Result<(Bytes, Option<Hold>), Status> {
         let (bytes, mut hold) = self.arrive(body, started).await?;
         let bytes = if is_gzip(&bytes, headers) && self.gzip {
             let max = self.max_message_bytes;
@@ -59,10 +62,11 @@ impl Receiver<'_> {
             bytes
         };
         let max_values = self.limits.request.load().max_values;
-        let values = count_values(self.method.name, &bytes[HEAD_BYTES..], max_values);
+        let count = || count_values(self.method.name, &bytes[HEAD_BYTES..], max_values);
+        let values = beside_others(bytes.len(), count);
         let values = values.map_err(|violation| Error::Invalid(vec![violation]))?;
         self.grow(&mut hold, values * VALUE_BYTES)?;
-        Ok((Body::new(Full::new(bytes)), hold))
+        Ok((bytes, hold))
     }
 
     /// The message, complete, with its prefix.

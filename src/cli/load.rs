@@ -62,12 +62,26 @@ impl Offline {
         Ok(Self { config, profiles: Arc::new(profiles), workspaces })
     }
 
+    /// The workspaces, in the order given.
+    pub(super) fn workspaces(&self) -> &[WorkspaceArgument] {
+        &self.workspaces
+    }
+
+    /// Loads one with the files of another: its prompts have the first one's id and path.
+    pub(super) fn load_as(
+        &self,
+        workspace: &WorkspaceArgument,
+        files: &WorkspaceArgument,
+    ) -> Result<Prepared, Vec<Finding>> {
+        let root = workspace.single.folder.to_string_lossy();
+        promptd_source::load_once_as(&workspace.single.id, &root, files.path(), &self.config.source, &self.profiles)
+    }
+
     /// Loads each workspace, in the order given.
     pub(super) fn load(&self) -> impl Iterator<Item = Result<Loaded, Failure>> {
         self.workspaces.iter().map(|argument| {
-            let SingleWorkspace { id, folder } = &argument.single;
-            folder::must_exist(folder, &argument.folder)?;
-            let result = promptd_source::load_once(id, folder, &self.config.source, &self.profiles);
+            argument.must_exist()?;
+            let result = self.load_as(argument, argument);
             Ok(Loaded { argument: argument.clone(), result })
         })
     }
@@ -115,6 +129,21 @@ impl Offline {
 }
 
 impl WorkspaceArgument {
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.single.folder
+    }
+
+    /// The same workspace with files that are in another folder.
+    pub(super) fn at(&self, folder: PathBuf, name: String) -> Self {
+        Self { folder: name, single: SingleWorkspace { folder, ..self.single.clone() } }
+    }
+
+    /// Fails where the folder does not exist.
+    pub(super) fn must_exist(&self) -> Result<(), Failure> {
+        folder::must_exist(&self.single.folder, &self.folder)
+    }
+
     /// Notes on standard error that the folder has nothing of a workspace.
     pub(super) fn note_missing_files(&self) {
         let path = &self.single.folder;

@@ -4,6 +4,7 @@
 //! arguments, a missing folder). Results go to standard output, messages about them to standard error.
 
 mod check;
+mod diff;
 mod docs;
 mod explain;
 mod folder;
@@ -15,6 +16,7 @@ mod render;
 mod serve;
 mod settings;
 mod turn;
+mod turn_file;
 
 use std::{
     env, fmt,
@@ -41,6 +43,7 @@ enum Command {
     Serve(Box<serve::Arguments>),
     Render(render::Arguments),
     Check(check::Arguments),
+    Diff(diff::Arguments),
     Init(init::Arguments),
     Profile(profile::Arguments),
     Docs(docs::Arguments),
@@ -79,6 +82,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),

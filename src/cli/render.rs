@@ -1,16 +1,14 @@
 //! `promptd render`: a prompt, assembled offline.
 
 use std::{
-    fs,
-    io::{self, IsTerminal as _, Read as _, Write as _},
-    path::{Path, PathBuf},
+    io::{self, IsTerminal as _, Write as _},
+    path::PathBuf,
     process::ExitCode,
 };
 
 use anstream::AutoStream;
 use clap::ValueEnum;
-use jiff::Timestamp;
-use promptd_contract::{decode, encode, proto};
+use promptd_contract::encode;
 use promptd_core::{
     finding::human,
     profile::Profile,
@@ -18,7 +16,6 @@ use promptd_core::{
     render::{RenderFormat, render},
     time::Moment,
     tokens::Encoding,
-    turn::Turn,
     workspace::Snapshot,
 };
 
@@ -30,6 +27,7 @@ use super::{
     profile,
     settings::{self, ConfigFile},
     turn,
+    turn_file::{self, TurnAndProfile},
 };
 
 /// Assembles one prompt and prints it, as `AssemblePrompt` would return it.
@@ -84,7 +82,7 @@ enum Format {
 
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let offline = Offline::open(&arguments.config, std::slice::from_ref(&arguments.workspace))?;
-    let TurnAndProfile { turn, profile } = turn_and_profile(arguments, &offline)?;
+    let TurnAndProfile { turn, profile, .. } = turn_and_profile(arguments, &offline)?;
     for loaded in offline.load() {
         let Loaded { argument, result } = loaded?;
         argument.note_missing_files();
@@ -109,49 +107,21 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
 /// The encoding that `--explain` counts tokens by: that of the default encoding of budgets.
 const EXPLAINED_TOKENS: Encoding = Encoding::O200kBase;
 
-/// What is rendered, but for the workspace.
-struct TurnAndProfile {
-    turn: Turn,
-    /// The profile that the flag or the turn file names.
-    profile: Option<String>,
-}
-
 /// Reads the turn file and the flags that override it. Faults of both are reported together.
 fn turn_and_profile(arguments: &Arguments, offline: &Offline) -> Result<TurnAndProfile, Failure> {
     let flag = arguments.profile.as_ref();
     let unknown_profile = flag.and_then(|name| profile::find(&offline.profiles, name).err());
-    let file = turn_file(arguments, offline);
-    match (file, unknown_profile) {
-        (Ok(file), None) => Ok(TurnAndProfile { profile: flag.cloned().or(file.profile), ..file }),
-        (Err(failure), None) | (Ok(_), Some(failure)) => Err(failure),
-        (Err(turn), Some(profile)) => Err(Failure { text: format!("{}\n\n{}", turn.text, profile.text), ..turn }),
-    }
-}
-
-fn turn_file(arguments: &Arguments, offline: &Offline) -> Result<TurnAndProfile, Failure> {
-    let (name, text) = match &arguments.turn {
-        None => ("the turn".to_owned(), String::new()),
-        Some(path) => (path.display().to_string(), read(path)?),
+    let file = turn_file::read(arguments.turn.as_deref(), &offline.config, &offline.profiles);
+    let mut file = match (file, unknown_profile) {
+        (Ok(file), None) => file,
+        (Err(failure), None) | (Ok(_), Some(failure)) => return Err(failure),
+        (Err(turn), Some(profile)) => {
+            return Err(Failure { text: format!("{}\n\n{}", turn.text, profile.text), ..turn });
+        }
     };
-    let file = turn::read(&text, &name, &offline.profiles)
-        .map_err(|findings| Failure::input(settings::report(&findings, &name, Some(&text))))?;
-    let raw = proto::Turn { heartbeat: file.turn.heartbeat || arguments.heartbeat, ..file.turn };
-    let mut turn = decode::turn(raw, &offline.config.grpc.request, Timestamp::now()).map_err(|violations| {
-        let lines: Vec<_> = violations.iter().map(|violation| format!("error: {violation}")).collect();
-        Failure::input(format!("{}\n  in {name}", lines.join("\n")))
-    })?;
-    turn.now = arguments.now.unwrap_or(turn.now);
-    Ok(TurnAndProfile { turn, profile: file.profile })
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    let failure = |e: io::Error| Failure::run(format!("cannot read the turn {}: {e}", path.display()));
-    if path.as_os_str() != "-" {
-        return fs::read_to_string(path).map_err(failure);
-    }
-    let mut text = String::new();
-    io::stdin().read_to_string(&mut text).map_err(failure)?;
-    Ok(text)
+    file.turn.heartbeat |= arguments.heartbeat;
+    file.turn.now = arguments.now.unwrap_or(file.turn.now);
+    Ok(TurnAndProfile { profile: flag.cloned().or(file.profile), ..file })
 }
 
 fn print(arguments: &Arguments, snapshot: &Snapshot, profile: &Profile, prompt: &mut Prompt<'_>) -> io::Result<()> {

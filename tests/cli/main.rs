@@ -6,6 +6,7 @@ mod check;
 mod color;
 mod config;
 mod descriptors;
+mod diff;
 mod docs;
 mod init;
 mod logs;

@@ -16,8 +16,8 @@ use crate::{
     rig::{PATIENCE, Rig, Setup, ask, ask_with, harbor, refused},
 };
 
-const ALL: &str = "operator-token-0001";
-const ONE: &str = "harbour-token-00002";
+pub(crate) const ALL: &str = "operator-token-0001";
+pub(crate) const ONE: &str = "harbour-token-00002";
 
 const FILE: &str = "tokens:
   - name: operator
@@ -32,13 +32,13 @@ fn tokens(text: &str) -> Tokens {
     Tokens::parse(text, "tokens.yaml").unwrap()
 }
 
-async fn start() -> Rig {
+pub(crate) async fn start() -> Rig {
     let rig = Rig::start_with(Setup { access: Access::with(tokens(FILE)), ..Setup::default() }).await;
     rig.publish("secret", MemoryTree::new());
     rig
 }
 
-fn by<T>(token: &str, message: T) -> Request<T> {
+pub(crate) fn by<T>(token: &str, message: T) -> Request<T> {
     let mut request = Request::new(message);
     request.metadata_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
     request

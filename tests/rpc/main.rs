@@ -7,6 +7,7 @@ mod auth;
 mod bounds;
 mod call;
 mod connect;
+mod diff;
 mod drain;
 mod health;
 mod held;

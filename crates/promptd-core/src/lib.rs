@@ -49,6 +49,7 @@
 //!   number of turns from it, from any number of threads: it takes no lock after first use.
 //! - [`prompt::assemble`](fn@prompt::assemble) gives a [`prompt::Prompt`]: messages in context-window order, a report for
 //!   each section, findings, digests. It borrows from snapshot and turn.
+//! - [`diff::diff`] compares two prompts of the same turn.
 //! - [`render::render`] writes a prompt in the form of a provider's request; [`reply::parse`] reads the model's reply.
 //! - [`history::plan`] says where a long history is cut into segments for summaries, and which summaries are joined.
 //!
@@ -68,11 +69,12 @@
 //! # Modules, from the bottom up
 //!
 //! `text`, `tokens`, `finding`, `id`, `digest`, `yaml`, `globs`, `time`, `zone`, `settings`, `kai_ui`; `turn`; `profile`; `workspace`;
-//! `prompt`; `render`; beside them `reply` and `history`. No module uses one that comes after it.
+//! `prompt`; `render`; `diff`; beside them `reply` and `history`. No module uses one that comes after it.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 #![warn(unreachable_pub)]
 
+pub mod diff;
 pub mod digest;
 pub mod finding;
 pub mod globs;

@@ -152,7 +152,18 @@ pub fn load_once(
     options: &Options,
     profiles: &Arc<ProfileSet>,
 ) -> Result<Prepared, Vec<Finding>> {
-    workspace::load_once(id, path, options, profiles).map(Prepared::from)
+    load_once_as(id, &path.to_string_lossy(), path, options, profiles)
+}
+
+/// The same for files that are not where the workspace is: prompts show `root` as its path.
+pub fn load_once_as(
+    id: &Id,
+    root: &str,
+    path: &Path,
+    options: &Options,
+    profiles: &Arc<ProfileSet>,
+) -> Result<Prepared, Vec<Finding>> {
+    workspace::load_once(id, root, path, options, profiles).map(Prepared::from)
 }
 
 /// A folder of files as [`load_once`] reads it. Links may lead inside it and to `allowed_link_targets`.

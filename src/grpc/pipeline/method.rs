@@ -41,6 +41,7 @@ use Kind::{Duplex, Stream, Unary};
 
 const METHODS: &[(Service, &str, Kind)] = &[
     (Service::Prompts, "promptd.v1.PromptService/AssemblePrompt", Unary),
+    (Service::Prompts, "promptd.v1.PromptService/DiffPrompt", Unary),
     (Service::Prompts, "promptd.v1.PromptService/ParseReply", Unary),
     (Service::Prompts, "promptd.v1.PromptService/PlanHistory", Unary),
     (Service::Workspaces, "promptd.v1.WorkspaceService/ListWorkspaces", Unary),

@@ -6,6 +6,7 @@
 pub mod api;
 mod backend;
 mod codec;
+mod diff;
 mod health;
 mod page;
 mod profile;

@@ -76,6 +76,19 @@ impl prompt_service_server::PromptService for PromptService {
         Ok(Response::new(assembled.await??))
     }
 
+    async fn diff_prompt(
+        &self,
+        request: Request<proto::DiffPromptRequest>,
+    ) -> Result<Response<proto::DiffPromptResponse>, Status> {
+        let caller = Caller::of(&request);
+        let raw = request.into_inner();
+        let now = (self.backend.clock)();
+        let service = self.clone();
+        // Two prompts and comparing them: too long for a worker, whatever their size.
+        let compared = run_heavy(&self.limits, move || service.diff(raw, &caller, now));
+        Ok(Response::new(compared.await??))
+    }
+
     async fn parse_reply(
         &self,
         request: Request<proto::ParseReplyRequest>,
@@ -181,7 +194,7 @@ impl PromptService {
 }
 
 /// The profile that a request names, unless the workspace locks it, else the workspace's own.
-fn chosen<'s>(snapshot: &'s Prepared, named: Option<&Id>) -> Result<&'s profile::Profile, Error> {
+pub(super) fn chosen<'s>(snapshot: &'s Prepared, named: Option<&Id>) -> Result<&'s profile::Profile, Error> {
     match named {
         Some(_) if snapshot.manifest.locked.contains(&Lock::Profile) => Err(Error::Locked("profile".into())),
         Some(name) => backend::named_profile(&snapshot.profiles, name),

@@ -4,12 +4,14 @@
 //! request is reported at once, with the path of its field.
 
 mod conversation;
+mod diff;
 mod history;
 mod request;
 mod size;
 mod turn;
 mod values;
 
+pub use diff::{After, DiffRequest, diff_request};
 pub use history::{PlanRequest, plan_request};
 pub use request::{AssembleRequest, assemble_request};
 pub use size::count_values;

@@ -55,10 +55,7 @@ pub fn assemble_request<E: From<Vec<Violation>>>(
         may_see(workspace)?;
     }
     let profile = optional_id(&profile, "profile", violations);
-    let revision = Some(revision).filter(|revision| !revision.is_empty());
-    if revision.as_deref().is_some_and(|revision| digest(revision).is_none()) {
-        violations.add("revision", "must be 64 lower-case hex digits, as an earlier response gave them");
-    }
+    let revision = self::revision(revision, "revision", violations);
     let held = held(&if_none_match, limits, violations);
     let format = choice(render_format, || "render_format".into(), violations);
     let encoding = encoding(&token_encoding, violations);
@@ -90,7 +87,16 @@ fn held(raw: &[String], limits: &Limits, violations: &mut Violations) -> Vec<Dig
     held
 }
 
-fn encoding(name: &str, violations: &mut Violations) -> Option<Encoding> {
+/// Checks a revision that may be empty.
+pub(super) fn revision(raw: String, field: &str, violations: &mut Violations) -> Option<String> {
+    if !raw.is_empty() && digest(&raw).is_none() {
+        violations.add(field, "must be 64 lower-case hex digits, as an earlier response gave them");
+    }
+    Some(raw).filter(|revision| !revision.is_empty())
+}
+
+/// Checks the name of an encoding that may be empty.
+pub(super) fn encoding(name: &str, violations: &mut Violations) -> Option<Encoding> {
     if name.is_empty() {
         return None;
     }

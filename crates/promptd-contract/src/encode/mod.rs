@@ -5,6 +5,7 @@
 //! prompt's borrowed text is copied once, into a buffer of the right size. A test walks the contract's descriptors and sets
 //! every field of the answer, one by one. All other answers are generated types.
 
+mod diff;
 mod fields;
 mod findings;
 mod history;
@@ -16,17 +17,18 @@ mod workspace;
 
 use bytes::Bytes;
 
-use self::{
-    fields::{Card, Sent},
-    sink::{Fields, Sink},
-};
 pub use self::{
+    diff::{Side, diff_prompt_response},
     history::plan_history_response,
     profile::{profile, profile_summary},
     reply::parse_reply_response,
     sink::Encoded,
     skills::{SkillAccess, skills},
     workspace::{unusable_workspace, workspace, workspace_summary},
+};
+use self::{
+    fields::{Card, Sent},
+    sink::{Fields, Sink},
 };
 use promptd_core::{
     digest::Digest,

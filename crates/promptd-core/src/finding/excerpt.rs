@@ -37,7 +37,8 @@ pub(super) fn excerpt(source: &str, line: u32, column: u32) -> Option<Excerpt> {
 }
 
 /// The text with every character that does not print written as an escape, so that it cannot hide or act on a terminal.
-pub(super) fn escape(text: &str) -> String {
+#[must_use]
+pub fn escape(text: &str) -> String {
     text.chars().map(printable).collect()
 }
 

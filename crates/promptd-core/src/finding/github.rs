@@ -10,6 +10,14 @@ pub fn render(reported: &[Reported]) -> String {
     reported.iter().map(annotation).collect()
 }
 
+/// One annotation, of any text: `::notice file=…,title=…::message`. `severity` is GitHub's word for it.
+#[must_use]
+pub fn command(severity: &str, file: Option<&str>, title: &str, message: &str) -> String {
+    let file = file.map(|file| format!("file={},", property(file))).unwrap_or_default();
+    let lines: Vec<_> = message.lines().map(data).collect();
+    format!("::{severity} {file}title={}::{}\n", property(title), lines.join(NEW_LINE))
+}
+
 /// A line break within an annotation.
 const NEW_LINE: &str = "%0A";
 

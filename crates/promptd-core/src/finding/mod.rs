@@ -19,6 +19,7 @@ mod renderers_tests;
 pub(crate) use bounded::MAX_FINDINGS_A_FILE;
 pub(crate) use bounded::bounded;
 pub use code::{Code, markdown};
+pub use excerpt::escape;
 pub use report::{Counts, Reported};
 
 use std::fmt;

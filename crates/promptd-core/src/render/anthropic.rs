@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Amazon Bedrock, which serves the same models, has the limit.
-const IDS: IdRule = IdRule { provider: "Anthropic", max_bytes: 64, characters: Some(is_plain) };
+pub(super) const IDS: IdRule = IdRule { provider: "Anthropic", max_bytes: 64, characters: Some(is_plain) };
 
 /// `system`, one block a system message wherever it stood, and `messages`.
 ///

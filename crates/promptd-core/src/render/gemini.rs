@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Results are matched by name; ids are for the caller, and of any form.
-const IDS: IdRule = IdRule { provider: "Gemini", max_bytes: 64, characters: None };
+pub(super) const IDS: IdRule = IdRule { provider: "Gemini", max_bytes: 64, characters: None };
 
 /// `systemInstruction`, one part a system message wherever it stood, and `contents`.
 ///

@@ -6,6 +6,7 @@
 
 mod anthropic;
 mod breakpoints;
+mod cache;
 mod gemini;
 mod openai;
 mod openrouter;
@@ -13,6 +14,8 @@ mod openrouter;
 mod sample;
 mod text;
 mod tool_ids;
+
+pub use cache::{CachedPrefix, cached_prefixes};
 
 use serde_json::{Map, Value};
 

@@ -9,9 +9,9 @@ use crate::{
 };
 
 /// The smallest limit that the API has named when it refused a longer id; servers with the same API may still have it.
-const CHAT_IDS: IdRule = IdRule { provider: "OpenAI", max_bytes: 40, characters: None };
+pub(super) const CHAT_IDS: IdRule = IdRule { provider: "OpenAI", max_bytes: 40, characters: None };
 /// The API names this limit when it refuses a longer one.
-const RESPONSES_IDS: IdRule = IdRule { provider: "OpenAI", max_bytes: 64, characters: None };
+pub(super) const RESPONSES_IDS: IdRule = IdRule { provider: "OpenAI", max_bytes: 64, characters: None };
 
 /// The most characters of a speaker's name that Chat Completions takes.
 const MAX_NAME_CHARS: usize = 64;

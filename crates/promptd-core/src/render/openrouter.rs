@@ -6,7 +6,7 @@ use super::{Fragment, IdRule, Rendered, breakpoints::breakpoints, is_plain, open
 use crate::{prompt::Prompt, turn::Role};
 
 /// Ids go on to the model's own provider; these are accepted by each.
-const IDS: IdRule = IdRule { provider: "OpenRouter", max_bytes: 40, characters: Some(is_plain) };
+pub(super) const IDS: IdRule = IdRule { provider: "OpenRouter", max_bytes: 40, characters: Some(is_plain) };
 
 /// `messages` as of `OpenAI`'s Chat Completions, with `cache_control` where a prefix ends that is worth keeping. Models that
 /// need no marks ignore them.

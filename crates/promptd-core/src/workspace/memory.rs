@@ -64,9 +64,11 @@ impl MemoryTree {
 
     /// The nodes below a folder, each with its path relative to it.
     fn below<'t>(&'t self, path: &'t str) -> impl Iterator<Item = (&'t str, &'t Node)> {
-        self.nodes.iter().filter_map(move |(name, node)| {
-            let rest = if path.is_empty() { Some(name.as_str()) } else { name.strip_prefix(path)?.strip_prefix('/') };
-            rest.filter(|rest| !rest.is_empty()).map(|rest| (rest, node))
+        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let nodes = self.nodes.range(prefix.clone()..);
+        nodes.map_while(move |(name, node)| {
+            let rest = name.strip_prefix(prefix.as_str())?;
+            Some((rest, node))
         })
     }
 }

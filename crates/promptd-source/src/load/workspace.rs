@@ -36,6 +36,11 @@ pub(crate) enum Loading {
 }
 
 pub(crate) fn load(id: &Id, path: &Path, inputs: &Inputs<'_>) -> (ReadSet, Loading) {
+    load_as(id, &path.to_string_lossy(), path, inputs)
+}
+
+/// The same with the path that prompts show.
+fn load_as(id: &Id, root: &str, path: &Path, inputs: &Inputs<'_>) -> (ReadSet, Loading) {
     let tree = match DiskTree::open(path, &inputs.options.allowed_link_targets) {
         Ok(tree) => tree,
         Err((error, read)) => return (read, Loading::Unopened(error)),
@@ -46,7 +51,7 @@ pub(crate) fn load(id: &Id, path: &Path, inputs: &Inputs<'_>) -> (ReadSet, Loadi
     let load = || {
         workspace::load(&Load {
             id,
-            root: &path.to_string_lossy(),
+            root,
             tree: &tree,
             shared_skills: &shared_skills,
             profiles: Arc::clone(inputs.profiles),
@@ -68,12 +73,13 @@ pub(crate) fn load(id: &Id, path: &Path, inputs: &Inputs<'_>) -> (ReadSet, Loadi
 /// Loads a workspace as the reload loop would, but once.
 pub(crate) fn load_once(
     id: &Id,
+    root: &str,
     path: &Path,
     options: &Options,
     profiles: &Arc<ProfileSet>,
 ) -> Result<Snapshot, Vec<Finding>> {
     let settings = Arc::new(options.settings.clone());
-    match load(id, path, &Inputs { options, settings: &settings, profiles, previous: None }).1 {
+    match load_as(id, root, path, &Inputs { options, settings: &settings, profiles, previous: None }).1 {
         Loading::Loaded(snapshot) => Ok(*snapshot),
         Loading::Invalid(findings) => Err(findings),
         Loading::Unopened(error) => Err(vec![folder_unreadable(error)]),

@@ -1,0 +1,156 @@
+//! `promptd diff`: what an edit of a workspace does to its prompts.
+
+mod git;
+mod github;
+mod human;
+pub(super) mod lines;
+mod markdown;
+mod version;
+mod words;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::ValueEnum;
+use promptd_contract::encode::{self, Side};
+use promptd_core::{
+    diff::{PromptDiff, diff},
+    prompt::{self, Prepared},
+    tokens::Encoding,
+};
+use prost_reflect::DynamicMessage;
+
+use self::version::Version;
+use super::{
+    CommandResult, Failure, is_styled, print, profile,
+    settings::ConfigFile,
+    turn,
+    turn_file::{self, TurnAndProfile},
+};
+
+/// Compares the prompts of two versions of a workspace: sections, words, sizes, findings, and what caches lose.
+///
+/// A version is a folder, or a folder as it is at a git revision: `DIR@REVISION`, such as `agents/harbor@main`. Both are
+/// assembled as if they were the second one, so that a path or an id does not differ.
+///
+/// Exits with 0 if nothing differs, 1 if something does, 2 if the prompts could not be assembled.
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// The first version: `DIR` or `DIR@REVISION`.
+    #[arg(value_name = "BEFORE")]
+    before: String,
+    /// The second version; `ID=DIR` gives it an id other than its name.
+    #[arg(value_name = "AFTER")]
+    after: String,
+    /// A turn to compare the prompts of, as `promptd render` takes it; more than one can be given. Default: those in
+    /// `.promptd/turns` of the second version, or a turn that sets nothing.
+    #[arg(long = "turn", value_name = "FILE")]
+    turns: Vec<PathBuf>,
+    /// The profile; default: that of the turn file, or of each version.
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// The format of the difference.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    #[command(flatten)]
+    config: ConfigFile,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Human,
+    /// One JSON document: for each turn what `DiffPrompt` would answer.
+    Json,
+    /// Annotations of a GitHub workflow, one for each section that differs.
+    Github,
+    /// For a comment on a pull request.
+    Markdown,
+}
+
+/// The tokens that are counted: those of the default encoding of budgets.
+const TOKENS: Encoding = Encoding::O200kBase;
+
+/// The prompts of one turn, compared.
+struct Compared {
+    /// The turn's file; `None`: a turn that sets nothing.
+    turn: Option<String>,
+    diff: PromptDiff,
+    /// The revision and the profile of each version.
+    sides: [(String, String); 2],
+}
+
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
+    compare(arguments).map_err(|failure| Failure { code: ExitCode::from(2), ..failure })
+}
+
+fn compare(arguments: &Arguments) -> CommandResult {
+    let (offline, before, after) = version::open(&arguments.config, &arguments.before, &arguments.after)?;
+    let snapshots = [before.load(&offline)?, after.load(&offline)?];
+    let mut files: Vec<_> = arguments.turns.iter().cloned().map(Some).collect();
+    if files.is_empty() {
+        files.extend(turn_file::of_workspace(after.folder())?.into_iter().map(Some));
+    }
+    if files.is_empty() {
+        files.push(None);
+    }
+    let mut compared = Vec::with_capacity(files.len());
+    for file in files {
+        let given = turn_file::read(file.as_deref(), &offline.config, &offline.profiles)?;
+        let profile = arguments.profile.as_deref().or(given.profile.as_deref());
+        compared.push(of_turn(file.map(|file| after.shown(&file)), profile, &given, &snapshots)?);
+    }
+    print(rendered(arguments.format, &compared, [&before, &after])?)?;
+    let is_same = compared.iter().all(|one| one.diff.is_same());
+    Ok(if is_same { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn of_turn(
+    name: Option<String>,
+    profile: Option<&str>,
+    given: &TurnAndProfile,
+    snapshots: &[Prepared; 2],
+) -> Result<Compared, Failure> {
+    let assemble = |snapshot| {
+        let snapshot: &Prepared = snapshot;
+        let profile = profile::find(&snapshot.profiles, profile.unwrap_or(snapshot.manifest.profile.as_str()))?;
+        let mut prompt = prompt::assemble(snapshot, profile, &given.turn).map_err(|error| {
+            let place = name.as_ref().map(|name| format!("\n  in {name}")).unwrap_or_default();
+            Failure::input(format!("error: {error}{place}"))
+        })?;
+        prompt::count_tokens(&mut prompt, snapshot, profile, TOKENS);
+        Ok((prompt, (snapshot.revision.as_str().to_owned(), profile.name.to_string())))
+    };
+    let [(before, one), (after, other)] = [assemble(&snapshots[0])?, assemble(&snapshots[1])?];
+    let diff = diff(&before, &after);
+    Ok(Compared { turn: name, diff, sides: [one, other] })
+}
+
+fn rendered(format: Format, compared: &[Compared], versions: [&Version; 2]) -> Result<String, Failure> {
+    Ok(match format {
+        Format::Human => human::render(compared, is_styled(&std::io::stdout())),
+        Format::Markdown => markdown::render(compared, versions.map(Version::name)),
+        Format::Github => github::render(compared, versions[1]),
+        Format::Json => json(compared)?,
+    })
+}
+
+fn json(compared: &[Compared]) -> Result<String, Failure> {
+    let failure = |error: &dyn std::fmt::Display| Failure::run(format!("cannot write the difference as JSON: {error}"));
+    let one = |one: &Compared| {
+        let [before, after] = &one.sides;
+        let side = |(revision, profile): &'_ (String, String)| (revision.clone(), profile.clone());
+        let (from, to) = (side(before), side(after));
+        let answer = encode::diff_prompt_response(
+            one.diff.clone(),
+            Side { revision: &from.0, profile: &from.1 },
+            Side { revision: &to.0, profile: &to.1 },
+        );
+        let mut message = DynamicMessage::new(turn::descriptor("DiffPromptResponse"));
+        message.transcode_from(&answer).map_err(|error| failure(&error))?;
+        let diff = serde_json::to_value(&message).map_err(|error| failure(&error))?;
+        Ok(serde_json::json!({ "turn": one.turn, "diff": diff }))
+    };
+    let turns: Vec<_> = compared.iter().map(one).collect::<Result<_, Failure>>()?;
+    let document = serde_json::json!({ "same": compared.iter().all(|one| one.diff.is_same()), "turns": turns });
+    Ok(format!("{document:#}\n"))
+}

@@ -1,0 +1,130 @@
+//! `DiffPrompt`: one turn, assembled against two revisions or against proposed files, and compared.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use jiff::Timestamp;
+
+use super::{
+    backend::named_profile,
+    prompt::{PromptService, chosen},
+};
+use crate::grpc::pipeline::{Error, auth::Caller};
+use promptd_contract::{
+    decode::{After, DiffRequest, Violation, diff_request},
+    encode::{self, SkillAccess},
+    proto,
+};
+use promptd_core::{
+    diff::diff,
+    finding::Place,
+    profile::Profile,
+    prompt::{self, Prepared, Prompt},
+    settings::Settings,
+    workspace::{self, Load, MANIFEST, MemoryTree, SHARED_FOLDER, SKILL_FILE, Snapshot, Tree},
+};
+use promptd_source::store::Loaded;
+
+impl PromptService {
+    /// What differs. It takes too long for a worker thread.
+    pub(super) fn diff(
+        &self,
+        raw: proto::DiffPromptRequest,
+        caller: &Caller,
+        now: Timestamp,
+    ) -> Result<proto::DiffPromptResponse, Error> {
+        let limits = self.limits.request.load();
+        let mut request = diff_request(raw, &limits, now, |id| caller.must_see(id))?;
+        request.turn.skill_access = caller.skills().cloned();
+        let before = self.revision(&request, request.before.as_deref(), caller)?;
+        let (loaded, proposed);
+        let after = match &request.after {
+            After::Revision(revision) => {
+                loaded = self.revision(&request, revision.as_deref(), caller)?;
+                &loaded.snapshot
+            }
+            After::Proposed(tree, paths) => {
+                let newest = self.backend.newest(&request.workspace, caller)?;
+                proposed = load_proposed(tree, paths, &newest.snapshot, caller)?;
+                &proposed
+            }
+        };
+        let (first, second) = (side(&before.snapshot, &request)?, side(after, &request)?);
+        let of = |snapshot: &'_ Prepared, profile: &'_ Profile| {
+            (snapshot.revision.as_str().to_owned(), profile.name.as_str().to_owned())
+        };
+        let ((from, one), (to, other)) = (of(&before.snapshot, first.0), of(after, second.0));
+        Ok(encode::diff_prompt_response(
+            diff(&first.1, &second.1),
+            encode::Side { revision: &from, profile: &one },
+            encode::Side { revision: &to, profile: &other },
+        ))
+    }
+
+    fn revision(&self, request: &DiffRequest, revision: Option<&str>, caller: &Caller) -> Result<Arc<Loaded>, Error> {
+        match revision {
+            Some(revision) => self.backend.pinned(&request.workspace, revision, caller),
+            None => self.backend.newest(&request.workspace, caller),
+        }
+    }
+}
+
+/// The profile and the prompt of a side, with the findings that the caller may see.
+fn side<'s>(snapshot: &'s Prepared, request: &'s DiffRequest) -> Result<(&'s Profile, Prompt<'s>), Error> {
+    let profile = chosen(snapshot, request.profile.as_ref())?;
+    let mut prompt = prompt::assemble(snapshot, profile, &request.turn)?;
+    if let Some(token) = &request.turn.skill_access {
+        let access = SkillAccess { token: Some(token), request: None };
+        prompt.findings.retain(|finding| access.sees_finding(snapshot, finding));
+    }
+    if let Some(encoding) = request.encoding {
+        prompt::count_tokens(&mut prompt, snapshot, profile, encoding);
+    }
+    Ok((profile, prompt))
+}
+
+/// The workspace as the proposed files would make it.
+///
+/// Nothing of the server's files is read for it, so that a proposed `workspace.yaml` can open nothing that the published one
+/// closes: of the published workspace it has the shared skills that the caller sees, and its path only if prompts show it.
+fn load_proposed(tree: &MemoryTree, paths: &[String], newest: &Snapshot, caller: &Caller) -> Result<Prepared, Error> {
+    let shared = shared_skills(newest, caller);
+    let shared: Vec<(&str, &dyn Tree)> = shared.iter().map(|(root, tree)| (root.as_str(), tree as &dyn Tree)).collect();
+    let exposes = newest.settings.expose_paths && newest.manifest.expose_paths;
+    let loaded = workspace::load(&Load {
+        id: &newest.id,
+        root: &newest.root,
+        tree,
+        shared_skills: &shared,
+        profiles: Arc::clone(&newest.profiles),
+        settings: Arc::new(Settings { expose_paths: exposes, ..(*newest.settings).clone() }),
+        previous: None,
+    });
+    let snapshot = loaded.map_err(|faults| {
+        let manifest = paths.iter().position(|path| path == MANIFEST);
+        let field = manifest.map_or("proposed.files".to_owned(), |at| format!("proposed.files[{at}].content"));
+        let violation = |fault: promptd_core::finding::Finding| match &fault.place {
+            Place::File { line, column, .. } if *line > 0 => {
+                Violation { field: field.clone(), message: format!("line {line}, column {column}: {}", fault.message) }
+            }
+            _ => Violation { field: field.clone(), message: fault.message },
+        };
+        Error::Invalid(faults.into_iter().map(violation).collect())
+    })?;
+    let own = snapshot.manifest.profile.clone();
+    named_profile(&snapshot.profiles, &own)?;
+    Ok(Prepared::from(snapshot))
+}
+
+/// The shared skills that prompts show to the caller, by the folder that they were found in.
+fn shared_skills(newest: &Snapshot, caller: &Caller) -> BTreeMap<String, MemoryTree> {
+    let access = caller.skill_access(None);
+    let mut trees: BTreeMap<String, MemoryTree> = BTreeMap::new();
+    for skill in newest.skills.iter().filter(|skill| access.shows(skill)) {
+        let folder = skill.folder.strip_prefix(SHARED_FOLDER).and_then(|rest| rest.strip_prefix('/'));
+        let Some(file) = folder.map(|folder| format!("{folder}/{SKILL_FILE}")) else { continue };
+        let root = skill.location.strip_suffix(&file).and_then(|root| root.strip_suffix('/')).unwrap_or_default();
+        let tree = trees.remove(root).unwrap_or_default();
+        trees.insert(root.to_owned(), tree.file(&file, &*skill.bytes));
+    }
+    trees
+}

@@ -83,8 +83,10 @@ fuzz-shrink name input: tools
 bench: release
     .ci/bench
 
-# Random saves of every kind, each checked: how many, and the seed that decides which.
-soak saves="20000" seed="1":
+# Random saves of every kind, each checked: how many, and the seed that decides which. First with calls of the file system
+# that fail, one in so many; then without, where the time that a save takes is checked too.
+soak saves="20000" seed="1" fail_one_in="300":
+    cargo run --release --example soak -- --saves {{saves}} --seed {{seed}} --fail-one-in {{fail_one_in}}
     cargo run --release --example soak -- --saves {{saves}} --seed {{seed}}
 
 # Calls that have nothing in common, after which memory must be what it was.

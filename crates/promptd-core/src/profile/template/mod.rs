@@ -4,6 +4,7 @@
 
 mod bounds;
 mod code;
+mod removed;
 mod steps;
 
 use std::{borrow::Cow, collections::BTreeSet};
@@ -73,6 +74,10 @@ impl Templates {
     }
 
     fn compile(&mut self, key: &str, text: String, names: &Names) -> Result<Template, TemplateFault> {
+        self.compile_bounded(key, text, names).map_err(removed::with_replacement)
+    }
+
+    fn compile_bounded(&mut self, key: &str, text: String, names: &Names) -> Result<Template, TemplateFault> {
         bounds::check(&text, &self.syntax, names)?;
         let fault = |e: &minijinja::Error| TemplateFault {
             line: e.line().and_then(|line| u32::try_from(line).ok()).unwrap_or(1),

@@ -127,6 +127,19 @@ fn hostile_templates_are_refused() {
 }
 
 #[test]
+fn what_was_removed_says_what_to_write_instead() {
+    for (source, instead) in [
+        ("{% set ns = namespace(n=0) %}{{ ns.n }}", "`length`"),
+        ("{% macro f() %}x{% endmacro %}{{ f() }}", "`each`"),
+        ("{% call f() %}x{% endcall %}", "`each`"),
+        ("{{ [1]|chain([2]) }}", "one loop after the other"),
+        ("{% for a in [[1]] recursive %}{{ loop(a) }}{% endfor %}", "one loop inside the other"),
+    ] {
+        assert!(refused(source).contains(instead), "{source}: {}", refused(source));
+    }
+}
+
+#[test]
 fn bounds_leave_room_for_honest_templates() {
     let mut templates = Templates::new();
     for (source, text) in [

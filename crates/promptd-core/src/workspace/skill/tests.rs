@@ -383,6 +383,16 @@ fn hidden_text_in_a_description_is_reported_stripped_or_refused() {
 }
 
 #[test]
+fn what_is_hidden_in_a_body_is_reported_on_its_line_of_the_file() {
+    for (blank, line) in [("", 6), ("\n\n", 8)] {
+        let text = format!("---\nname: demo\ndescription: d\n---\n{blank}fine\nhid\u{202e}den\n");
+        let skill = only(text);
+        let places: Vec<_> = skill.findings.iter().map(|finding| finding.place.to_string()).collect();
+        assert_eq!(places, [format!("skills/demo/SKILL.md:{line}:4")]);
+    }
+}
+
+#[test]
 fn what_cannot_be_listed_keeps_its_last_good_version_and_says_so() {
     let good = workspace(&["a", "group/b", "group/c"]).file("skills/group/b/notes/x.txt", "x");
     let first = load_tree(&good).unwrap();

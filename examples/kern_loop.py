@@ -102,10 +102,9 @@ class Agent:
                 return
 
     def plan(self):
-        new = self.messages[self.settled : self.settled + PLAN_MESSAGES]
         request = pb.PlanHistoryRequest(workspace_id=self.workspace, first_index=self.settled)
-        for message in new:
-            request.messages.add(role=message.role, content=message.content, time=message.time if message.HasField("time") else None)
+        for message in self.messages[self.settled : self.settled + PLAN_MESSAGES]:
+            request.messages.add(role=message.role, content=message.content)
         for segment in self.segments.values():
             request.segments.add(
                 id=segment.id,

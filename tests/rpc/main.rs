@@ -14,6 +14,7 @@ mod held;
 mod hidden;
 mod history;
 mod http;
+mod limits;
 mod metadata;
 mod pages;
 mod peers;

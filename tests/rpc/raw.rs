@@ -29,6 +29,11 @@ impl Raw {
         Self { requests }
     }
 
+    /// How many streams the server lets it have open, once it has said so.
+    pub fn max_streams(&self) -> usize {
+        self.requests.current_max_send_streams()
+    }
+
     /// Starts a call: its headers, and nothing after them.
     pub async fn start(&self, method: &str, headers: &[(&str, &str)]) -> Call {
         let mut requests = self.requests.clone().ready().await.unwrap();
@@ -67,6 +72,12 @@ impl Call {
     pub async fn status(self) -> Status {
         let answer = tokio::time::timeout(PATIENCE, self.answer).await.expect("an answer").unwrap();
         Status::from_header_map(answer.headers()).expect("a status without a message")
+    }
+
+    /// Waits for the headers of an answer, and gives its status where it has no message.
+    pub async fn status_if_refused(self) -> Option<Status> {
+        let answer = tokio::time::timeout(PATIENCE, self.answer).await.expect("an answer").unwrap();
+        Status::from_header_map(answer.headers())
     }
 
     /// Waits for an answer, and gives its status of HTTP.

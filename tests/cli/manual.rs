@@ -1,4 +1,5 @@
-//! docs/profiles.md and docs/debugging.md show what commands print. `UPDATE_DOCS=1 cargo test --test cli manual` updates it.
+//! docs/profiles.md and docs/debugging.md show what commands print, and the commands of docs/moving.md run.
+//! `UPDATE_DOCS=1 cargo test --test cli manual` updates the former.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -59,4 +60,19 @@ fn printed(line: &str, folder: &Path) -> String {
         return format!("\n{}\n", ran.out);
     }
     format!("\n````console\n$ promptd {line}\n{}\n````\n\n", ran.out.trim_end())
+}
+
+#[test]
+fn the_commands_of_the_manual_of_moving_run_as_printed() {
+    let manual = fs::read_to_string(repository().join("docs/moving.md")).unwrap();
+    let mut count = 0;
+    for block in manual.split("```sh\n").skip(1) {
+        for line in block.split("```").next().unwrap().lines() {
+            let arguments: Vec<_> = line.strip_prefix("promptd ").unwrap().split(' ').collect();
+            let ran = run(&repository(), &arguments);
+            assert!(ran.code == 0 && !ran.out.trim().is_empty(), "{line}: {}", ran.err);
+            count += 1;
+        }
+    }
+    assert!(count > 10, "{count}");
 }

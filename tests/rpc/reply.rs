@@ -37,6 +37,41 @@ async fn a_reply_is_parsed_by_the_contract_of_its_profile() {
 }
 
 #[tokio::test]
+async fn a_team_is_looked_up_in_the_inputs_of_its_request() {
+    let rig = Rig::start().await;
+    let mut client = rig.prompts().await;
+    let list = |name: &str, card: prost_types::Struct| {
+        let card = prost_types::Value { kind: Some(prost_types::value::Kind::StructValue(card)) };
+        let cards = prost_types::value::Kind::ListValue(prost_types::ListValue { values: vec![card] });
+        (name.to_owned(), prost_types::Value { kind: Some(cards) })
+    };
+    let card = |uid: &str, color: &str| {
+        let text =
+            |text: &str| prost_types::Value { kind: Some(prost_types::value::Kind::StringValue(text.to_owned())) };
+        prost_types::Struct { fields: [("uid".into(), text(uid)), ("color".into(), text(color))].into() }
+    };
+    let inputs = [list("summoners", card("s", "Red")), list("monsters", card("m", "Gray"))];
+    let request = proto::ParseReplyRequest {
+        text: r#"{"summoner": "S1", "monsters": [1, 2]}"#.into(),
+        profile: "kai-splinterlands".into(),
+        inputs: Some(prost_types::Struct { fields: inputs.into() }),
+        ..Default::default()
+    };
+    for workspace in ["", "harbor"] {
+        let request = proto::ParseReplyRequest { workspace_id: workspace.into(), ..request.clone() };
+        let reply = client.parse_reply(request).await.unwrap().into_inner();
+        let uid = &reply.actions[0].payload.as_ref().unwrap().fields["summoner_uid"];
+        assert_eq!(uid.kind, Some(prost_types::value::Kind::StringValue("s".into())));
+        let codes: Vec<_> = reply.findings.iter().map(|finding| finding.code.as_str()).collect();
+        assert_eq!((reply.text.as_str(), codes), ("", vec!["ACTION_REPAIRED"]));
+    }
+    let unknown = prost_types::Struct { fields: [list("summonerz", card("s", "Red"))].into() };
+    let bad = proto::ParseReplyRequest { inputs: Some(unknown), ..request };
+    let error = refused(client.parse_reply(bad).await, Code::InvalidArgument, "INVALID_REQUEST");
+    assert!(format!("{error:?}").contains("inputs.summonerz"), "{error:?}");
+}
+
+#[tokio::test]
 async fn profiles_are_listed_and_shown_with_their_source() {
     let rig = Rig::start().await;
     let mut client = rig.profiles().await;

@@ -86,6 +86,7 @@ pub mod prompt;
 pub mod render;
 pub mod reply;
 pub mod settings;
+mod team;
 pub mod text;
 pub mod time;
 pub mod tokens;

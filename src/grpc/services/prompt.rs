@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use prost::Message as _;
+use serde_json::{Map, Value};
 use tonic::{Request, Response, Status};
 
 use super::{
@@ -16,7 +17,7 @@ use crate::grpc::{
     pipeline::{Error, auth::Caller, run_heavy},
 };
 use promptd_contract::{
-    decode::{AssembleRequest, Violations, assemble_request, optional_id, plan_request},
+    decode::{AssembleRequest, Violations, assemble_request, inputs, optional_id, plan_request},
     encode::{self, Encoded, SkillAccess},
     proto,
 };
@@ -27,7 +28,7 @@ use promptd_core::{
     prompt::Prepared,
     prompt::{self, Prompt},
     render::{self, RenderFormat, Rendered},
-    reply::parse,
+    reply::parse_with,
     tokens::Encoding,
     workspace::Lock,
 };
@@ -94,10 +95,11 @@ impl prompt_service_server::PromptService for PromptService {
         request: Request<proto::ParseReplyRequest>,
     ) -> Result<Response<proto::ParseReplyResponse>, Status> {
         let caller = Caller::of(&request);
-        let raw = request.into_inner();
-        let bytes = raw.text.len();
-        let contract = self.contract(&raw, &caller)?;
-        let answer = move || encode::parse_reply_response(parse(&raw.text, raw.heartbeat, &contract));
+        let mut raw = request.into_inner();
+        let bytes = raw.encoded_len();
+        let (contract, inputs) = self.contract(&mut raw, &caller)?;
+        let answer =
+            move || encode::parse_reply_response(parse_with(&raw.text, raw.heartbeat, &contract, inputs.as_ref()));
         if bytes > MAX_REPLY_IN_PLACE {
             return Ok(Response::new(run_heavy(&self.limits, answer).await?));
         }
@@ -177,20 +179,37 @@ impl PromptService {
     }
 
     /// The reply contract of the request's profile.
-    fn contract(&self, raw: &proto::ParseReplyRequest, caller: &Caller) -> Result<Arc<ReplyContract>, Error> {
+    /// The contract of a reply, and the inputs that the request has for it.
+    fn contract(&self, raw: &mut proto::ParseReplyRequest, caller: &Caller) -> Result<ContractOfReply, Error> {
         let mut violations = Violations::default();
+        let limits = self.limits.request.load();
+        let given = raw.inputs.take().map(|given| inputs(given, "inputs", &limits, &mut violations));
         let named = optional_id(&raw.profile, "profile", &mut violations);
         let workspace = optional_id(&raw.workspace_id, "workspace_id", &mut violations);
         violations.into_result(()).map_err(Error::Invalid)?;
         let Some(workspace) = workspace else {
             let profiles = (self.backend.profiles)();
             let name = named.unwrap_or_else(profile::default_id);
-            return backend::named_profile(&profiles, &name).map(|profile| Arc::clone(&profile.reply));
+            return contract_of(backend::named_profile(&profiles, &name)?, &Map::new(), given);
         };
         caller.must_see(&workspace)?;
         let loaded = self.backend.newest(&workspace, caller)?;
-        Ok(Arc::clone(&chosen(&loaded.snapshot, named.as_ref())?.reply))
+        let snapshot = &loaded.snapshot;
+        contract_of(chosen(snapshot, named.as_ref())?, &snapshot.manifest.inputs, given)
     }
+}
+
+/// A contract, and the complete inputs of the prompt, if they were given.
+type ContractOfReply = (Arc<ReplyContract>, Option<Map<String, Value>>);
+
+fn contract_of(
+    profile: &profile::Profile,
+    own: &Map<String, Value>,
+    given: Option<Map<String, Value>>,
+) -> Result<ContractOfReply, Error> {
+    let inputs = given.map(|given| profile::complete_inputs(profile, own, &given)).transpose();
+    let inputs = inputs.map_err(|e| Error::invalid(&format!("inputs{}", e.path), e.message))?;
+    Ok((Arc::clone(&profile.reply), inputs))
 }
 
 /// The profile that a request names, unless the workspace locks it, else the workspace's own.

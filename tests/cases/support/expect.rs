@@ -140,7 +140,7 @@ fn of_text(case: &Value, text: &str) -> Vec<String> {
 }
 
 /// `over` laid over `base`, objects field by field; a null takes a field away.
-fn merged(base: &Value, over: &Value) -> Value {
+pub fn merged(base: &Value, over: &Value) -> Value {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {
             let mut all: Map<String, Value> = base.clone();

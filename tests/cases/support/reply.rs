@@ -2,13 +2,17 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use promptd_core::reply::{self, Reply};
+use promptd_core::{
+    profile,
+    reply::{self, Reply},
+};
 use serde_json::{Value, json};
 
-use super::{Case, Workspace, text_of};
+use super::{Case, Workspace, expect::merged, text_of};
 
 /// What a case may say.
-const KNOWN: [&str; 8] = ["name", "profile", "reply", "heartbeat", "text", "acknowledges", "actions", "findings"];
+const KNOWN: [&str; 9] =
+    ["name", "profile", "inputs", "reply", "heartbeat", "text", "acknowledges", "actions", "findings"];
 
 /// Runs every case of a file; the error lists each that does not hold.
 pub fn run(path: &Path) -> Result<usize, String> {
@@ -24,7 +28,15 @@ pub fn run(path: &Path) -> Result<usize, String> {
         let profile = case["profile"].as_str().or(file["profile"].as_str()).unwrap();
         let profile = snapshot.profiles.get(profile).unwrap_or_else(|| panic!("{name}: there is no profile {profile}"));
         let text = text_of(&case["reply"]);
-        let reply = reply::parse(&text, case["heartbeat"] == json!(true), &profile.reply);
+        let inputs = match case.get("inputs") {
+            Some(Value::Null) => None,
+            Some(over) => Some(merged(&file["inputs"], over)),
+            None => file.get("inputs").cloned(),
+        };
+        let own = &snapshot.manifest.inputs;
+        let inputs = inputs.map(|given| profile::complete_inputs(profile, own, given.as_object().unwrap()).unwrap());
+        let heartbeat = case["heartbeat"] == json!(true);
+        let reply = reply::parse_with(&text, heartbeat, &profile.reply, inputs.as_ref());
         check_ranges(&text, &reply);
         for fault in check(case, &reply) {
             writeln!(faults, "{name}: {fault}").unwrap();

@@ -15,7 +15,7 @@ pub use diff::{After, DiffRequest, diff_request};
 pub use history::{PlanRequest, plan_request};
 pub use request::{AssembleRequest, assemble_request};
 pub use size::count_values;
-pub use turn::turn;
+pub use turn::{inputs, turn};
 
 use std::fmt;
 

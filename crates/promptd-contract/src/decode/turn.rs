@@ -38,7 +38,7 @@ pub fn turn(raw: proto::Turn, limits: &Limits, now: Timestamp) -> Result<Turn, V
         skill_access: None,
         context_files: context_files(raw.context_files, limits, &mut violations),
         conversation: conversation(raw.conversation.unwrap_or_default(), limits, &mut violations),
-        inputs: inputs(raw.inputs.unwrap_or_default(), limits, &mut violations),
+        inputs: inputs(raw.inputs.unwrap_or_default(), "turn.inputs", limits, &mut violations),
         stage: stage(raw.stage, &mut violations),
     };
     violations.into_result(made)
@@ -111,10 +111,15 @@ fn context_files(raw: Vec<String>, limits: &Limits, violations: &mut Violations)
     raw
 }
 
-fn inputs(raw: prost_types::Struct, limits: &Limits, violations: &mut Violations) -> Map<String, Value> {
-    const PATH: &str = "turn.inputs";
-    if violations.within(PATH, raw.fields.len(), limits.max_inputs) {
-        object(raw, PATH, violations)
+/// The inputs of a request, whose path is `path`.
+pub fn inputs(
+    raw: prost_types::Struct,
+    path: &str,
+    limits: &Limits,
+    violations: &mut Violations,
+) -> Map<String, Value> {
+    if violations.within(path, raw.fields.len(), limits.max_inputs) {
+        object(raw, path, violations)
     } else {
         Map::new()
     }

@@ -158,6 +158,10 @@ codes! {
     ComponentUnknown = "COMPONENT_UNKNOWN", Warning, "Nothing to do for the caller: the model wrote it.";
     /// The payload of an action cannot hold a number of it exactly, or a key that is there twice.
     ActionInexact = "ACTION_INEXACT", Warning, "Read `payload_text` instead of `payload`.";
+    /// A team in a reply breaks a rule of the game.
+    TeamRule = "TEAM_RULE", Warning, "Repair the team, or ask the model again.";
+    /// A team in a reply could not be checked, as the request has no inputs.
+    TeamUnchecked = "TEAM_UNCHECKED", Info, "Send the `inputs` that the prompt was assembled with.";
     /// The opening or the closing tag of a reply's thoughts is missing.
     ThoughtsUnpaired = "THOUGHTS_UNPAIRED", Warning, "If text is missing, remove the tag's name from the profile's `reply.thoughts`.";
 

@@ -8,7 +8,9 @@ use minijinja::{
 };
 use serde::Serialize as _;
 
+use super::types::to_rendered;
 use crate::{
+    team::{self, Card, RawCard, Roster},
     text::{tags, xml},
     time::Moment,
 };
@@ -59,6 +61,10 @@ const OF_VALUES: &[(&str, AddFilter)] = &[
         env.add_filter(name, |time: &Value| epoch(time).map_or(0, Moment::as_milliseconds));
     }),
     ("newest_first", |env, name| env.add_filter(name, newest_first)),
+    ("match_summoners", |env, name| env.add_filter(name, match_summoners)),
+    ("match_monsters", |env, name| env.add_filter(name, match_monsters)),
+    ("match_ids", |env, name| env.add_filter(name, match_ids)),
+    ("team_size", |env, name| env.add_filter(name, team_size)),
 ];
 
 /// Adds the filters to an environment.
@@ -172,6 +178,53 @@ fn sum_of(state: &State<'_, '_>, list: &Value, field: &str) -> Result<i64, Error
     Ok(sum)
 }
 
+/// The summoners that a match admits, at their levels.
+fn match_summoners(state: &State<'_, '_>, summoners: &Value, ruleset: &str, inactive: &str) -> Result<Value, Error> {
+    let roster = Roster::new(cards(state, summoners)?, Vec::new(), ruleset, inactive);
+    Ok(rendered(&roster.summoners))
+}
+
+/// The monsters that a match admits beside its summoners, at their levels.
+fn match_monsters(
+    state: &State<'_, '_>,
+    monsters: &Value,
+    summoners: &Value,
+    ruleset: &str,
+    inactive: &str,
+) -> Result<Value, Error> {
+    let roster = Roster::new(cards(state, summoners)?, cards(state, monsters)?, ruleset, inactive);
+    Ok(rendered(&roster.monsters))
+}
+
+/// The ids of the cards that a match admits, each with its `uid`.
+fn match_ids(
+    state: &State<'_, '_>,
+    monsters: &Value,
+    summoners: &Value,
+    ruleset: &str,
+    inactive: &str,
+) -> Result<Value, Error> {
+    let roster = Roster::new(cards(state, summoners)?, cards(state, monsters)?, ruleset, inactive);
+    Ok(to_rendered(&roster.ids().into()))
+}
+
+fn team_size(ruleset: &str, most: i64) -> i64 {
+    team::team_size(ruleset, most)
+}
+
+fn rendered(cards: &[Card]) -> Value {
+    serde_json::to_value(cards).map_or_else(|_| Value::from(()), |cards| to_rendered(&cards))
+}
+
+fn cards(state: &State<'_, '_>, list: &Value) -> Result<Vec<RawCard>, Error> {
+    /// About how many values of a card are read.
+    const STEPS_A_CARD: u64 = 16;
+    let cards = items(state, list)?;
+    state.consume_fuel(STEPS_A_CARD * cards.len() as u64)?;
+    let fault = |e: &dyn fmt::Display| Error::new(ErrorKind::InvalidOperation, format!("not a list of cards: {e}"));
+    serde_json::to_value(cards).and_then(serde_json::from_value).map_err(|e| fault(&e))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,6 +245,23 @@ mod tests {
             ("[0.1, 1.5e21, 0.0000001, 0.000001, 1e19]|json", "[0.1,1.5e+21,1e-7,0.000001,10000000000000000000]"),
         ] {
             assert_eq!(evaluated(source).as_str(), Some(json), "{source}");
+        }
+    }
+
+    #[test]
+    fn cards_of_a_match_are_filtered_and_numbered() {
+        let cards = "[{'uid': 'r', 'color': 'Red', 'mana': [3]}, {'uid': 'b', 'color': 'Blue', 'mana': [4]}]";
+        for (source, left) in [
+            (format!("({cards}|match_summoners('Odd Ones Out', ''))|length"), "1"),
+            (format!("({cards}|match_summoners('', 'Water'))[0].splinter"), "Fire"),
+            (format!("({cards}|match_monsters([{{'color': 'Blue'}}], '', ''))[0].uid"), "b"),
+            (
+                format!("({cards}|match_ids([{{'uid': 's', 'color': 'Red'}}], '', ''))|json"),
+                "{\"1\":\"s\",\"1001\":\"r\"}",
+            ),
+            ("'High Five'|team_size(6)".to_owned(), "5"),
+        ] {
+            assert_eq!(evaluated(&source).to_string(), left, "{source}");
         }
     }
 

@@ -179,6 +179,29 @@ pub fn check(profile: &Profile, inputs: &Map<String, Json>) -> Result<(), Mismat
     Ok(())
 }
 
+/// Every input of a profile as a prompt has it: as given, otherwise the workspace's own, otherwise its default. Texts of files are
+/// not read.
+///
+/// # Errors
+///
+/// An input that is not declared, or of another type. The path begins with a dot.
+pub fn complete(
+    profile: &Profile,
+    own: &Map<String, Json>,
+    given: &Map<String, Json>,
+) -> Result<Map<String, Json>, Mismatch> {
+    check_names(profile, given)?;
+    let complete = |input: &Input| {
+        let name = &input.field.name;
+        let value = match given.get(name).or_else(|| own.get(name)).filter(|value| !value.is_null()) {
+            Some(value) => checked(input, value)?,
+            None => input.field.absent(),
+        };
+        Ok((name.clone(), value))
+    };
+    profile.inputs.iter().map(complete).collect()
+}
+
 /// A given value, checked against its declaration. The path begins with a dot.
 pub(crate) fn checked(input: &Input, value: &Json) -> Result<Json, Mismatch> {
     let at = |below: &str| format!(".{}{below}", input.field.name);

@@ -191,6 +191,7 @@ shipped!(
     "kai-heartbeat.yaml",
     "kai-local.yaml",
     "kai-remote.yaml",
+    "kai-splinterlands.yaml",
     "kern-notes-summary.yaml",
     "kern-rollup.yaml",
     "kern-segment-summary.yaml",

@@ -26,7 +26,7 @@ mod types;
 
 pub use docs::{extension_tree, inputs_markdown, sections_markdown};
 pub use file_pattern::FilePattern;
-pub use inputs::check as check_inputs;
+pub use inputs::{check as check_inputs, complete as complete_inputs};
 pub(crate) use inputs::{check_names, checked};
 pub use load::{ProfileFile, load};
 pub use range::Range;

@@ -98,6 +98,7 @@ fn form(spec: &ActionSpec, form: ActionForm) -> String {
         ActionForm::Tags => format!("[{}:{}]", spec.name, Value::Object(payload)),
         ActionForm::Json if payload.is_empty() => json!({ "action": spec.name }).to_string(),
         ActionForm::Json => json!({ "action": spec.name, "parameters": payload }).to_string(),
+        ActionForm::Team => Value::Object(payload).to_string(),
     }
 }
 
@@ -133,6 +134,12 @@ fn lines(spec: &ActionSpec, action_form: ActionForm) -> String {
 /// A JSON Schema: of payloads by tag, or of the object that is the reply.
 fn schema(shown: &[&ActionSpec], form: ActionForm) -> Value {
     match form {
+        ActionForm::Team => {
+            let number = json!({ "type": "integer", "minimum": 1 });
+            let monsters = json!({ "type": "array", "items": number, "minItems": 1 });
+            let properties = json!({ "summoner": number, "monsters": monsters, "mana_total": { "type": "integer" } });
+            json!({ "type": "object", "properties": properties, "required": ["summoner", "monsters"] })
+        }
         ActionForm::Tags => shown.iter().map(|spec| (spec.name.clone(), object(spec))).collect::<Map<_, _>>().into(),
         ActionForm::Json => {
             let action = |spec: &&ActionSpec| {

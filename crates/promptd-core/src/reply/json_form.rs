@@ -239,7 +239,7 @@ fn fence_end(text: &str, at: usize) -> usize {
 }
 
 /// Without a fence that opens on the last line.
-fn without_fence_open(text: &str) -> &str {
+pub(super) fn without_fence_open(text: &str) -> &str {
     let text = text.trim_end();
     match text.rfind("```") {
         Some(fence) if !text[fence..].contains('\n') => &text[..fence],
@@ -248,7 +248,7 @@ fn without_fence_open(text: &str) -> &str {
 }
 
 /// Without a fence that closes on the first line.
-fn without_fence_close(text: &str) -> &str {
+pub(super) fn without_fence_close(text: &str) -> &str {
     let text = text.trim_start();
     text.strip_prefix("```").unwrap_or(text)
 }

@@ -15,6 +15,7 @@ mod kai_ui;
 mod lenient;
 mod payload;
 mod tag_form;
+mod team_form;
 mod thoughts;
 
 use std::ops::Range;
@@ -48,7 +49,7 @@ pub struct Reply {
 /// Something that the agent asks to be done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Action {
-    /// What: `CALENDAR_ACTION`; with [`ActionForm::Json`] the payload's `action`.
+    /// What: `CALENDAR_ACTION`; with [`ActionForm::Json`] the payload's `action`; `team`.
     pub tag: String,
     /// With what: fields that are left out have their defaults.
     pub payload: Map<String, Value>,
@@ -70,8 +71,17 @@ struct Parts {
 /// last line is removed too, but acknowledges nothing.
 #[must_use]
 pub fn parse(text: &str, heartbeat: bool, contract: &ReplyContract) -> Reply {
-    if contract.form == ActionForm::Json {
-        return json_form::parse(text, heartbeat, contract);
+    parse_with(text, heartbeat, contract, None)
+}
+
+/// The same for a prompt with these inputs, complete as [`complete_inputs`](crate::profile::complete_inputs) makes them: a
+/// team is looked up in them.
+#[must_use]
+pub fn parse_with(text: &str, heartbeat: bool, contract: &ReplyContract, inputs: Option<&Map<String, Value>>) -> Reply {
+    match contract.form {
+        ActionForm::Json => return json_form::parse(text, heartbeat, contract),
+        ActionForm::Team => return team_form::parse(text, contract, inputs),
+        ActionForm::Tags => {}
     }
     let Parts { text, actions, findings } = tag_form::take(text, contract);
     let findings = findings.into_vec();

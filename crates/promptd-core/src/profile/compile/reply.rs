@@ -28,13 +28,15 @@ impl Compiler<'_> {
         let mut contract = word.and_then(ReplyContract::of_word).unwrap_or_default();
         let acknowledgements = [("exact", Acknowledgement::Exact), ("anywhere", Acknowledgement::Anywhere)];
         self.set(&mut contract.acknowledgement, raw.acknowledgement.as_ref(), "acknowledgement", &acknowledgements);
-        let forms = [("tags", ActionForm::Tags), ("json", ActionForm::Json)];
+        let forms = [("tags", ActionForm::Tags), ("json", ActionForm::Json), ("team", ActionForm::Team)];
         self.set(&mut contract.form, raw.form.as_ref(), "form", &forms);
         let readings = [("strict", JsonReading::Strict), ("lenient", JsonReading::Lenient)];
         self.set(&mut contract.json, raw.json.as_ref(), "reading of JSON", &readings);
         let others = [("keep", OtherFields::Keep), ("drop", OtherFields::Drop)];
         self.set(&mut contract.other_fields, raw.other_fields.as_ref(), "treatment of other fields", &others);
-        if let (Some(written), ActionForm::Tags, JsonReading::Lenient) = (&raw.json, contract.form, contract.json) {
+        if let (Some(written), ActionForm::Tags | ActionForm::Team, JsonReading::Lenient) =
+            (&raw.json, contract.form, contract.json)
+        {
             self.fault(written, "`json: lenient` needs `form: json`: a tag that is cut off is text".to_owned());
         }
         if let Some(written) = &raw.thoughts {
@@ -164,5 +166,6 @@ fn bad_name(spec: &ActionSpec, form: ActionForm) -> Option<String> {
             })
         }
         ActionForm::Tags => None,
+        ActionForm::Team => Some("`form: team` has no actions of its own".to_owned()),
     }
 }

@@ -46,6 +46,8 @@ pub enum ActionForm {
     Tags,
     /// The reply is one JSON object, whose `action` names it and whose `parameters` are laid over the rest.
     Json,
+    /// The reply is one team of a card game, whose cards are numbers of those in the prompt.
+    Team,
 }
 
 /// How the JSON of an action is read.

@@ -49,8 +49,8 @@ const SCALAR_FILTERS: [&str; 19] = [
     "urlencode",
 ];
 /// The profiles' own of this kind.
-const OWN_SCALAR_FILTERS: [&str; 9] =
-    ["attribute", "defuse", "defuse_tags", "epoch_ms", "json", "quoted", "sum_of", "xml", "zulu"];
+const OWN_SCALAR_FILTERS: [&str; 10] =
+    ["attribute", "defuse", "defuse_tags", "epoch_ms", "json", "quoted", "sum_of", "team_size", "xml", "zulu"];
 /// minijinja's filters and functions that give lists of lists, or maps.
 const NESTING: [&str; 8] = ["batch", "dict", "dictsort", "groupby", "items", "map", "slice", "zip"];
 

@@ -152,12 +152,13 @@ fn actions_that_the_prompt_does_not_teach_are_reported() {
         |rest: &str| format!("reply: {{ {rest} }}\nmessages: [{{ name: m, sections: [{{ id: s, template: a }}] }}]\n");
     for (reply, expected) in [
         ("json: lenient", ":1:16 `json: lenient` needs `form: json`: a tag that is cut off is text"),
-        ("form: jsn", ":1:16 unknown form `jsn`; known: tags, json"),
+        ("form: jsn", ":1:16 unknown form `jsn`; known: tags, json, team"),
         ("thoughts: [<think>]", ":1:20 `<think>` is not the name of a tag: write `think` for <think>"),
         (
             "form: json, actions: { a: { strip: true } }",
             ":1:45 `reply.actions.a.strip` needs `form: tags`: one object is the whole reply",
         ),
+        ("form: team, actions: { a: {} }", ":1:33 `form: team` has no actions of its own"),
         (
             "form: json, actions: { a: { fields: { action: string } } }",
             ":1:33 the action `a` cannot have a field `action`, which every action has",

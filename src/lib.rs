@@ -8,3 +8,4 @@
 pub mod admin;
 pub mod config;
 pub mod grpc;
+pub mod turn_file;

@@ -22,6 +22,7 @@ pub struct Metrics {
     in_flight: Gauge,
     panics: Family<MethodLabel, Counter>,
     connections_refused: Counter,
+    refusals: Family<ReasonLabel, Counter>,
     assembly: Histogram,
     bytes: Histogram,
     losses: Family<LossLabels, Counter>,
@@ -39,6 +40,11 @@ struct CallLabels {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct MethodLabel {
     method: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReasonLabel {
+    reason: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -67,6 +73,7 @@ impl Metrics {
             in_flight: Gauge::default(),
             panics: Family::default(),
             connections_refused: Counter::default(),
+            refusals: Family::default(),
             assembly: seconds(),
             bytes: Histogram::new((8..=20).step_by(2).map(|power| f64::from(1_u32 << power))),
             losses: Family::default(),
@@ -81,6 +88,8 @@ impl Metrics {
         registry.register("calls_in_flight", "Calls and streams that are open", m.in_flight.clone());
         registry.register("panics", "Calls that panicked and were answered INTERNAL", m.panics.clone());
         registry.register("connections_refused", "Connections over the limit", m.connections_refused.clone());
+        let help = "Requests refused before they were calls, by what was wrong with them";
+        registry.register("http_refusals", help, m.refusals.clone());
         registry.register_with_unit("assembly", "Time to assemble a prompt", Unit::Seconds, m.assembly.clone());
         registry.register_with_unit("prompt", "Size of assembled prompts", Unit::Bytes, m.bytes.clone());
         registry.register("section_losses", "Sections cut or dropped in prompts handed out", m.losses.clone());
@@ -125,6 +134,10 @@ impl Telemetry for Metrics {
 
     fn connection_refused(&self) {
         self.connections_refused.inc();
+    }
+
+    fn request_refused(&self, reason: &'static str) {
+        self.refusals.get_or_create(&ReasonLabel { reason }).inc();
     }
 
     fn prompt_assembled(&self, prompt: &Prompt<'_>, took: Duration) {

@@ -7,9 +7,13 @@ use std::{
     process::ExitCode,
 };
 
-use super::{CommandResult, Failure, print};
+use clap::ValueEnum as _;
+
+use super::{CommandResult, Failure, print, schema::Schema};
 
 /// Writes the files of a new workspace. Never overwrites a file.
+///
+/// JSON Schemas for editors go to `.promptd/schemas` in it, which is no part of the workspace: nothing there is read.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// The folder of the workspace; created if it does not exist.
@@ -26,9 +30,21 @@ const FILES: &[(&str, &str)] = &[
     ("skills/hand-over/SKILL.md", include_str!("init/SKILL.md")),
 ];
 
+/// Where the schemas are, in the workspace. The first line of `init/workspace.yaml` names one of them.
+const SCHEMAS: &str = ".promptd/schemas";
+
+/// The path of each file in the workspace, and its text.
+fn files() -> impl Iterator<Item = (String, String)> {
+    let schemas = Schema::value_variants().iter().filter_map(|schema| {
+        let name = schema.to_possible_value()?;
+        Some((format!("{SCHEMAS}/{}.json", name.get_name()), schema.text()))
+    });
+    FILES.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).chain(schemas)
+}
+
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let folder = &arguments.folder;
-    let existing: Vec<_> = FILES.iter().map(|(path, _)| *path).filter(|path| exists(&folder.join(path))).collect();
+    let existing: Vec<_> = files().map(|(path, _)| path).filter(|path| exists(&folder.join(path))).collect();
     if !existing.is_empty() {
         return Err(Failure::run(format!(
             "nothing was written: {} already has {}",
@@ -36,8 +52,8 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
             existing.join(", ")
         )));
     }
-    for (path, text) in FILES {
-        write(&folder.join(path), text)?;
+    for (path, text) in files() {
+        write(&folder.join(&path), &text)?;
         print(format_args!("{}\n", folder.join(path).display()))?;
     }
     eprintln!("next: promptd check {0}; promptd render {0}; promptd serve --workspace {0}", folder.display());

@@ -13,9 +13,9 @@ mod load;
 mod logs;
 mod profile;
 mod render;
+mod schema;
 mod serve;
 mod settings;
-mod turn;
 mod turn_file;
 
 use std::{
@@ -46,6 +46,7 @@ enum Command {
     Diff(diff::Arguments),
     Init(init::Arguments),
     Profile(profile::Arguments),
+    Schema(schema::Arguments),
     Docs(docs::Arguments),
 }
 
@@ -85,6 +86,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
     };
     done.unwrap_or_else(|failure| {

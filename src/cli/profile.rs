@@ -149,17 +149,5 @@ fn titled(tables: &[(String, String)]) -> String {
 
 /// The profile of that name, or a failure.
 pub(super) fn find<'p>(profiles: &'p ProfileSet, name: &str) -> Result<&'p Profile, Failure> {
-    named(profiles, name).map_err(|message| Failure::input(format!("error: {message}")))
-}
-
-/// The profile of that name, or a message that names the nearest.
-pub(super) fn named<'p>(profiles: &'p ProfileSet, name: &str) -> Result<&'p Profile, String> {
-    profiles.get(name).map(|profile| &**profile).ok_or_else(|| {
-        let names: Vec<_> = profiles.iter().map(|profile| profile.name.as_str()).collect();
-        let hint = match promptd_core::yaml::nearest(name, names.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known profiles are {}", names.join(", ")),
-        };
-        format!("unknown profile `{name}`; {hint}")
-    })
+    profiles.named(name).map(|profile| &**profile).map_err(|message| Failure::input(format!("error: {message}")))
 }

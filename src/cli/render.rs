@@ -8,6 +8,7 @@ use std::{
 
 use anstream::AutoStream;
 use clap::ValueEnum;
+use promptd::turn_file as turn;
 use promptd_contract::encode;
 use promptd_core::{
     finding::human,
@@ -26,7 +27,6 @@ use super::{
     load::{Loaded, Offline, WorkspaceArgument},
     profile,
     settings::{self, ConfigFile},
-    turn,
     turn_file::{self, TurnAndProfile},
 };
 

@@ -7,11 +7,11 @@ use std::{
 };
 
 use jiff::Timestamp;
-use promptd::config::Config;
+use promptd::{config::Config, turn_file as turn};
 use promptd_contract::{decode, proto};
 use promptd_core::{profile::ProfileSet, turn::Turn};
 
-use super::{Failure, settings, turn};
+use super::{Failure, settings};
 
 /// Where a workspace keeps turns for comparing its prompts.
 pub(super) const TURNS_FOLDER: &str = ".promptd/turns";

@@ -9,9 +9,13 @@
 mod decode;
 mod defaults;
 mod known_keys;
+mod schema;
+mod shape;
 mod table;
 mod values;
 
+pub use schema::schema;
+pub use shape::Shape;
 pub use table::{Setting, TABLE, markdown};
 pub use values::{Base, address, log_level};
 

@@ -1,14 +1,21 @@
 //! Every setting of the server's config, once: its name, its default and what it does.
 //!
-//! The decoder takes its defaults from here, and docs/reference/settings.md is generated from here.
+//! The decoder takes its defaults and bounds from here; docs/reference/settings.md and the JSON Schema of the config are
+//! generated from here.
 
 use std::fmt::Write as _;
+
+use super::shape::{
+    ADDRESS, FORMAT_WORDS, HOME, HOST, LEVELS, ORIGIN, PATH, PATHS, RISK_WORDS, SINGLE, Shape, WATCH_WORDS,
+};
 
 /// One setting.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     /// Its full name, such as `limits.max_in_flight`.
     pub key: &'static str,
+    /// What its value is.
+    pub shape: Shape,
     /// Its default, as YAML; `null`: nothing is set.
     pub default: &'static str,
     /// Whether a change of the file takes effect while the service runs; otherwise it waits for a restart.
@@ -17,187 +24,274 @@ pub struct Setting {
     pub about: &'static str,
 }
 
-const fn live(key: &'static str, default: &'static str, about: &'static str) -> Setting {
-    Setting { key, default, reloads: true, about }
+const fn live(key: &'static str, shape: Shape, default: &'static str, about: &'static str) -> Setting {
+    Setting { key, shape, default, reloads: true, about }
 }
 
-const fn fixed(key: &'static str, default: &'static str, about: &'static str) -> Setting {
-    Setting { key, default, reloads: false, about }
+const fn fixed(key: &'static str, shape: Shape, default: &'static str, about: &'static str) -> Setting {
+    Setting { key, shape, default, reloads: false, about }
 }
 
 /// All of them, in the order of the reference.
 pub const TABLE: &[Setting] = &[
     fixed(
         "listen",
+        ADDRESS,
         "127.0.0.1:50051",
         "The address of the gRPC service. Port 0 picks a free one. Flag `--listen`, variable `PROMPTD_LISTEN`.",
     ),
     fixed(
         "insecure",
+        Shape::Bool,
         "false",
         "Allows a `listen` address that other machines can reach without `auth.tokens_file` and without `tls.client_ca`.",
     ),
     fixed(
         "home",
+        HOME,
         "null",
         "The folder that a leading `~/` in the paths below means. Without it such a path is an error.",
     ),
     fixed(
         "workspaces.root",
+        PATH,
         "null",
         "A folder of workspaces: each folder in it is one, and its name is the id. Flag `--workspaces`.",
     ),
     fixed(
         "workspaces.single",
+        Shape::Texts(SINGLE),
         "[]",
         "Single workspaces, each `DIR` or `ID=DIR`; without an id the name of the folder is the id. Flag `--workspace`.",
     ),
-    fixed("profiles", "profiles", "The folder of the operator's own profiles; it need not exist."),
-    fixed("allowed_link_targets", "[]", "Folders that links in a workspace may lead to."),
+    fixed("profiles", PATH, "profiles", "The folder of the operator's own profiles; it need not exist."),
+    fixed("allowed_link_targets", PATHS, "[]", "Folders that links in a workspace may lead to."),
     live(
         "expose_paths",
+        Shape::Bool,
         "true",
         "Shows absolute paths in prompts. `false` shows the workspace's id and `skill://` addresses instead.",
     ),
     live(
         "risks",
+        Shape::Choice(&RISK_WORDS),
         "report",
         "What happens to hidden characters, forged headings and the like in workspace text: `report` them, also `strip` hidden characters, or `refuse` the file.",
     ),
     fixed(
         "skills.shared",
+        PATHS,
         "[]",
         "Folders of skills that every workspace has. Of skills with the same name a workspace's own is used, then that of the first folder.",
     ),
-    live("skills.max_description_chars", "1024", "The most characters of a skill's description in a prompt."),
-    live("skills.max_shown", "150", "The most skills in a prompt."),
-    live("skills.max_block_chars", "18000", "The most characters of the skills block."),
-    live("limits.max_file_bytes", "1MiB", "The most bytes read of one file of a workspace."),
-    live("limits.max_value_chars", "256", "The most characters of a name or an id on a line of the prompt."),
-    live("limits.max_variable_chars", "1024", "The most characters of one of `turn.variables`."),
-    fixed("limits.max_message_bytes", "4MiB", "The largest request; a larger one is RESOURCE_EXHAUSTED."),
+    live(
+        "skills.max_description_chars",
+        Shape::Count { least: 0 },
+        "1024",
+        "The most characters of a skill's description in a prompt.",
+    ),
+    live("skills.max_shown", Shape::Count { least: 0 }, "150", "The most skills in a prompt."),
+    live("skills.max_block_chars", Shape::Count { least: 0 }, "18000", "The most characters of the skills block."),
+    live("limits.max_file_bytes", Shape::Size { least: 0 }, "1MiB", "The most bytes read of one file of a workspace."),
+    live(
+        "limits.max_value_chars",
+        Shape::Count { least: 0 },
+        "256",
+        "The most characters of a name or an id on a line of the prompt.",
+    ),
+    live(
+        "limits.max_variable_chars",
+        Shape::Count { least: 0 },
+        "1024",
+        "The most characters of one of `turn.variables`.",
+    ),
+    fixed(
+        "limits.max_message_bytes",
+        Shape::Size { least: 1 },
+        "4MiB",
+        "The largest request; a larger one is RESOURCE_EXHAUSTED.",
+    ),
     live(
         "limits.max_in_flight",
+        Shape::Count { least: 1 },
         "1024",
         "The most calls answered at once, streams and health checks not counted; one more is UNAVAILABLE with a time to retry.",
     ),
     fixed(
         "limits.max_heavy",
+        Shape::Count { least: 0 },
         "0",
         "The most calls whose work takes long (large requests and replies, token counts, filters of many globs) at once, off the threads that serve other calls; the next ones wait within their deadline. `0`: one less than there are cores, at least 1.",
     ),
     live(
         "limits.max_unread_bytes",
+        Shape::Size { least: 1 },
         "256MiB",
         "The most bytes of requests that are being received or answered, an eighth of it for one connection; more are UNAVAILABLE, or RESOURCE_EXHAUSTED for the connection.",
     ),
     live(
         "limits.max_unsent_bytes",
+        Shape::Size { least: 1 },
         "256MiB",
         "The most bytes of answers that clients have not taken yet, an eighth of it for one connection; more are UNAVAILABLE, or RESOURCE_EXHAUSTED for the connection.",
     ),
-    live("limits.max_streams", "10000", "The most open streams: `WatchWorkspace`, `Health.Watch`, reflection."),
-    live("limits.max_connections", "10000", "The most connections; more are closed at once."),
-    fixed("limits.max_streams_per_connection", "1024", "The most streams that one connection may have open."),
+    live(
+        "limits.max_streams",
+        Shape::Count { least: 1 },
+        "10000",
+        "The most open streams: `WatchWorkspace`, `Health.Watch`, reflection.",
+    ),
+    live(
+        "limits.max_connections",
+        Shape::Count { least: 1 },
+        "10000",
+        "The most connections; more are closed at once.",
+    ),
+    fixed(
+        "limits.max_streams_per_connection",
+        Shape::Count { least: 1 },
+        "1024",
+        "The most streams that one connection may have open.",
+    ),
     live(
         "limits.max_call_time",
+        Shape::Span { least: "1s" },
         "60s",
         "The longest that a call may take, also where its caller allows more. Streams are not bounded.",
     ),
-    live("limits.max_knowledge", "1000", "The most entries of `turn.knowledge`."),
-    live("limits.max_variables", "256", "The most entries of `turn.variables`."),
-    live("limits.max_inputs", "256", "The most entries of `turn.inputs`."),
-    live("limits.max_messages", "10000", "The most messages of `turn.conversation`."),
-    live("limits.max_segments", "10000", "The most segments of `turn.conversation`."),
-    live("limits.max_tool_calls", "1000", "The most tool calls of one message."),
-    live("limits.max_context_files", "1000", "The most entries of `turn.context_files`."),
-    live("limits.max_digests", "16384", "The most entries of `if_none_match`."),
+    live("limits.max_knowledge", Shape::Count { least: 0 }, "1000", "The most entries of `turn.knowledge`."),
+    live("limits.max_variables", Shape::Count { least: 0 }, "256", "The most entries of `turn.variables`."),
+    live("limits.max_inputs", Shape::Count { least: 0 }, "256", "The most entries of `turn.inputs`."),
+    live("limits.max_messages", Shape::Count { least: 0 }, "10000", "The most messages of `turn.conversation`."),
+    live("limits.max_segments", Shape::Count { least: 0 }, "10000", "The most segments of `turn.conversation`."),
+    live("limits.max_tool_calls", Shape::Count { least: 0 }, "1000", "The most tool calls of one message."),
+    live("limits.max_context_files", Shape::Count { least: 0 }, "1000", "The most entries of `turn.context_files`."),
+    live("limits.max_digests", Shape::Count { least: 0 }, "16384", "The most entries of `if_none_match`."),
     live(
         "limits.max_values",
+        Shape::Count { least: 0 },
         "100000",
         "The most items of all lists and objects of a request together; they are counted before they are decoded.",
     ),
-    fixed("revisions.count", "16", "How many revisions of a workspace can be pinned, the newest included."),
-    fixed("revisions.bytes", "64MiB", "The most bytes that the older revisions of one workspace may hold."),
+    fixed(
+        "revisions.count",
+        Shape::Count { least: 1 },
+        "16",
+        "How many revisions of a workspace can be pinned, the newest included.",
+    ),
+    fixed(
+        "revisions.bytes",
+        Shape::Size { least: 0 },
+        "64MiB",
+        "The most bytes that the older revisions of one workspace may hold.",
+    ),
     fixed(
         "watch.mode",
+        Shape::Choice(&WATCH_WORDS),
         "auto",
         "How edits are noticed: `auto` (events, and polling where they fail), `events`, or `poll`.",
     ),
-    fixed("watch.poll_interval", "2s", "How often files are checked where events do not work."),
+    fixed(
+        "watch.poll_interval",
+        Shape::Span { least: "100ms" },
+        "2s",
+        "How often files are checked where events do not work.",
+    ),
     fixed(
         "watch.sweep_interval",
+        Shape::Span { least: "100ms" },
         "10s",
         "How often, at most, all files are checked for changes that no event reported.",
     ),
     fixed(
         "auth.tokens_file",
+        PATH,
         "null",
         "The file of bearer tokens; without it every caller may call everything. The file is reloaded as it is saved, as are those of `tls`.",
     ),
-    fixed("tls.cert", "null", "The server's certificate chain, PEM; with `tls.key`."),
-    fixed("tls.key", "null", "The private key of `tls.cert`, PEM."),
+    fixed("tls.cert", PATH, "null", "The server's certificate chain, PEM; with `tls.key`."),
+    fixed("tls.key", PATH, "null", "The private key of `tls.cert`, PEM."),
     fixed(
         "tls.client_ca",
+        PATH,
         "null",
         "The authority, PEM, that must have signed the certificate of a client; without it clients need none.",
     ),
     fixed(
         "grpc.gzip",
+        Shape::Bool,
         "false",
         "Sends gzip to clients that accept it, and accepts it from them. It costs ten times the CPU of a call.",
     ),
     fixed(
         "grpc.coalesce_writes",
+        Shape::Bool,
         "true",
         "Sends what a connection writes for several calls in one piece: fewer system calls where calls come in parallel.",
     ),
     fixed(
         "grpc.hosts",
+        Shape::Texts(HOST),
         "[]",
         "The names that the server is called by, such as `promptd.internal`. Where no token is needed, calls over HTTP/1.1, Connect and gRPC-Web must be for one of them, for `localhost`, or for an address that it listens on.",
     ),
     fixed(
         "grpc.web_origins",
+        Shape::Texts(ORIGIN),
         "[]",
         "The origins whose pages may call, such as `https://app.example`; `*` for any. Empty: no page may, and gRPC-Web is off.",
     ),
     fixed(
         "grpc.max_connection_age",
+        Shape::Span { least: "0s" },
         "30m",
         "How long a connection lives, so that replicas share the load; `0s`: without limit.",
     ),
-    fixed("grpc.keepalive_interval", "60s", "How often an idle connection is pinged."),
+    fixed("grpc.keepalive_interval", Shape::Span { least: "1s" }, "60s", "How often an idle connection is pinged."),
     fixed(
         "grpc.keepalive_timeout",
+        Shape::Span { least: "1s" },
         "20s",
         "How long a ping may stay unanswered before the connection is closed. One whose client reads nothing of what it is sent is closed after both times.",
     ),
-    fixed("grpc.retry_delay", "1s", "The time to wait that UNAVAILABLE suggests to callers."),
+    fixed(
+        "grpc.retry_delay",
+        Shape::Span { least: "0s" },
+        "1s",
+        "The time to wait that UNAVAILABLE suggests to callers.",
+    ),
     fixed(
         "drain.delay",
+        Shape::Span { least: "0s" },
         "0s",
         "How long the service goes on after it has reported NOT_SERVING, so that balancers can send calls elsewhere.",
     ),
-    fixed("drain.limit", "10s", "How long calls may take to end at a shutdown before they are cut off."),
+    fixed(
+        "drain.limit",
+        Shape::Span { least: "0s" },
+        "10s",
+        "How long calls may take to end at a shutdown before they are cut off.",
+    ),
     fixed(
         "admin.listen",
+        ADDRESS,
         "null",
         "The address of the HTTP server for `/metrics`, `/livez`, `/readyz` and `/debug/config`; unset: no such server. Keep it private. Flag `--admin`.",
     ),
     live(
         "log.level",
+        Shape::Text(LEVELS),
         "info",
         "`off`, `error`, `warn`, `info`, `debug` or `trace`, also by module: `info,promptd::source=debug`. Variable `PROMPTD_LOG`.",
     ),
-    fixed("log.format", "text", "`text` or `json`."),
+    fixed("log.format", Shape::Choice(&FORMAT_WORDS), "text", "`text` or `json`."),
 ];
 
 /// The table as Markdown.
 #[must_use]
 pub fn markdown() -> String {
     let mut out = String::from("| setting | default | on change | what it does |\n|---|---|---|---|\n");
-    for Setting { key, default, reloads, about } in TABLE {
+    for Setting { key, default, reloads, about, .. } in TABLE {
         let default = if *default == "null" { "—".to_owned() } else { format!("`{default}`") };
         let change = if *reloads { "at once" } else { "restart" };
         let _ = writeln!(out, "| `{key}` | {default} | {change} | {about} |");

@@ -85,9 +85,15 @@ impl Server {
         let services = Services::new(&options, backend, Arc::clone(&limits), Arc::clone(&lifecycle));
         let services = services.map_err(|error| ServerError::Failed(error.to_string()))?;
         let serve = Box::new(move |service, request| services.call(service, request));
-        let calls =
-            Calls::new(&options, Arc::clone(&limits), Arc::clone(&lifecycle), Arc::clone(&access), telemetry, serve);
-        let service = Protocols::new(calls, &options, limits, access);
+        let calls = Calls::new(
+            &options,
+            Arc::clone(&limits),
+            Arc::clone(&lifecycle),
+            Arc::clone(&access),
+            Arc::clone(&telemetry),
+            serve,
+        );
+        let service = Protocols::new(calls, &options, limits, access, telemetry);
         let closing = {
             let lifecycle = Arc::clone(&lifecycle);
             async move { lifecycle.reached(Phase::Closing).await }

@@ -25,6 +25,12 @@ pub trait Telemetry: Send + Sync + 'static {
     /// A connection over the limit was closed.
     fn connection_refused(&self) {}
 
+    /// A request was refused before it was a call: `host`, `origin`, `path`, `verb`, `content_type`, `http_version` or
+    /// `grpc_web` says what was wrong with it.
+    fn request_refused(&self, reason: &'static str) {
+        let _ = reason;
+    }
+
     /// A prompt was assembled.
     fn prompt_assembled(&self, prompt: &Prompt<'_>, took: Duration) {
         let _ = (prompt, took);

@@ -28,6 +28,29 @@ fn the_reference_of_findings_is_current() {
     check_page("findings", &finding::markdown());
 }
 
+#[test]
+fn the_schemas_are_current() {
+    for name in SCHEMAS {
+        let printed = run(&repository(), &["schema", name]).out;
+        let path = repository().join(format!("docs/reference/schemas/{name}.json"));
+        if fs::read_to_string(&path).unwrap_or_default() == printed {
+            continue;
+        }
+        assert!(env::var_os("UPDATE_DOCS").is_some(), "{} is not current: run with UPDATE_DOCS=1", path.display());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, printed).unwrap();
+    }
+}
+
+const SCHEMAS: [&str; 5] = ["config", "workspace", "profile", "turn", "skill"];
+
+#[test]
+fn an_unknown_schema_lists_the_known_ones() {
+    let ran = run(&repository(), &["schema", "workspce"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains(&SCHEMAS.join(", ")) && ran.err.contains("'workspace'"), "{}", ran.err);
+}
+
 /// The documents, with the folder that their links are relative to.
 fn documents() -> Vec<(PathBuf, String)> {
     let folders = [repository(), repository().join("docs"), repository().join("docs/reference")];
@@ -76,6 +99,7 @@ fn a_reader_that_closes_early_is_not_an_error() {
     drop(reader);
     for arguments in [
         &["docs", "settings"][..],
+        &["schema", "turn"],
         &["profile", "list"],
         &["profile", "show", "kern"],
         &["profile", "docs"],

@@ -18,6 +18,25 @@ fn a_new_workspace_passes_check_and_renders() {
 }
 
 #[test]
+fn the_schemas_lie_beside_and_are_no_part_of_the_workspace() {
+    let home = folder(&[]);
+    assert_eq!(run(home.path(), &["init", "ada"]).code, 0);
+    let workspace = home.path().join("ada");
+    let text = fs::read_to_string(workspace.join("workspace.yaml")).unwrap();
+    let named = text.lines().next().unwrap().strip_prefix("# yaml-language-server: $schema=").unwrap();
+    let schema = fs::read_to_string(workspace.join(named)).unwrap();
+    assert_eq!(schema, run(home.path(), &["schema", "workspace"]).out);
+    let revision = || {
+        let rendered = run(home.path(), &["render", "ada", "--format", "json", "--now", "2026-03-01T00:00:00Z"]).out;
+        let answer: serde_json::Value = serde_json::from_str(&rendered).unwrap();
+        answer["revision"].as_str().unwrap().to_owned()
+    };
+    let before = revision();
+    fs::remove_dir_all(workspace.join(".promptd")).unwrap();
+    assert_eq!(revision(), before);
+}
+
+#[test]
 fn no_file_is_overwritten() {
     let home = folder(&[("ws/SOUL.md", "Mine.")]);
     let ran = run(home.path(), &["init", "ws"]);

@@ -1,4 +1,8 @@
-use std::{net::TcpListener, time::Duration};
+use std::{
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    time::Duration,
+};
 
 use promptd::grpc::api::prompt_service_client::PromptServiceClient;
 use promptd_contract::proto::{AssemblePromptRequest, AssemblePromptResponse, Turn};
@@ -45,8 +49,7 @@ fn of(workspace: &str) -> AssemblePromptRequest {
 
 /// A GET of an admin page: the status line and the body.
 pub(crate) fn get(address: &str, path: &str) -> (String, String) {
-    use std::io::{Read as _, Write as _};
-    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
@@ -232,5 +235,45 @@ fn settings_and_tokens_are_reloaded_while_running() {
     assert!(output.message().contains("turn.variables"), "{output}");
     service.signal("-HUP");
     service.wait_for_log("looking at every file again");
+    service.stop();
+}
+
+#[test]
+fn requests_that_are_no_calls_are_counted_by_what_is_wrong_with_them() {
+    const METHOD: &str = "/promptd.v1.PromptService/AssemblePrompt";
+    let home = folder(&[
+        ("config/promptd.yaml", "workspaces: {single: [../ws]}\nlisten: 127.0.0.1:0\nadmin: {listen: '127.0.0.1:0'}\n"),
+        ("ws/AGENTS.md", "Rules of the house."),
+    ]);
+    let mut service = Service::start(home.path(), &["serve"]);
+    let log = service.wait_for_log("serving");
+    let admin = log.split("admin=").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    for (head, status, reason) in [
+        ("GET /nothing HTTP/1.1\r\nhost: localhost\r\n", "404", "path"),
+        (&format!("PUT {METHOD} HTTP/1.1\r\nhost: localhost\r\n"), "405", "verb"),
+        (&format!("POST {METHOD} HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\n"), "415", "content_type"),
+        ("GET / HTTP/1.1\r\nhost: evil.example\r\n", "403", "host"),
+        ("GET / HTTP/1.1\r\nhost: localhost\r\norigin: https://evil.example\r\n", "403", "origin"),
+        (
+            &format!("POST {METHOD} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/grpc\r\n"),
+            "505",
+            "http_version",
+        ),
+        (
+            &format!("POST {METHOD} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/grpc-web\r\n"),
+            "200",
+            "grpc_web",
+        ),
+    ] {
+        let mut stream = TcpStream::connect(service.address()).unwrap();
+        write!(stream, "{head}connection: close\r\ncontent-length: 0\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{reason}: {answer}");
+        let (_, metrics) = get(&admin, "/metrics");
+        let line = format!("promptd_http_refusals_total{{reason=\"{reason}\"}} 1");
+        assert!(metrics.contains(&line), "{line} is not in\n{metrics}");
+    }
     service.stop();
 }

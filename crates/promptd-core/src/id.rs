@@ -11,6 +11,9 @@ pub struct Id(Arc<str>);
 /// The most characters an [`Id`] may have.
 pub const MAX_ID_CHARS: usize = 64;
 
+/// The grammar of an [`Id`] as a regular expression.
+pub const PATTERN: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
+
 impl Id {
     /// Checks `text` against the grammar.
     pub fn parse(text: &str) -> Result<Self, InvalidId> {

@@ -3,7 +3,7 @@
 use promptd_contract::decode;
 use promptd_core::{text::clamped, yaml::Fields};
 
-use super::read::{A_SECOND, ONE, a_count, at_least, count, section, size, span, value, values};
+use super::read::{count, section, size, span, value, values};
 use crate::{
     config::{Overrides, address},
     grpc::{Host, Options, Origin, Origins},
@@ -16,21 +16,21 @@ pub(super) fn options(root: &mut Fields<'_, '_>, mut limits: Fields<'_, '_>, ove
     let options = Options {
         listen: overrides.listen.or(listen).unwrap_or(Options::default().listen),
         request: request_limits(&mut limits),
-        max_message_bytes: at_least(&ONE, &mut limits, "max_message_bytes", size),
-        max_in_flight: at_least(&ONE, &mut limits, "max_in_flight", a_count),
-        max_streams: at_least(&ONE, &mut limits, "max_streams", a_count),
-        max_connections: at_least(&ONE, &mut limits, "max_connections", a_count),
-        max_streams_per_connection: clamped(at_least(&ONE, &mut limits, "max_streams_per_connection", a_count)),
-        max_unread_bytes: at_least(&ONE, &mut limits, "max_unread_bytes", size),
-        max_unsent_bytes: at_least(&ONE, &mut limits, "max_unsent_bytes", size),
-        max_heavy: a_count(&mut limits, "max_heavy").filter(|calls| *calls > 0),
-        max_call_time: at_least(&A_SECOND, &mut limits, "max_call_time", span),
-        keepalive_interval: at_least(&A_SECOND, &mut grpc, "keepalive_interval", span),
-        keepalive_timeout: at_least(&A_SECOND, &mut grpc, "keepalive_timeout", span),
-        max_connection_age: span(&mut grpc, "max_connection_age").filter(|age| !age.is_zero()),
-        retry_delay: span(&mut grpc, "retry_delay").unwrap_or_default(),
-        drain_delay: span(&mut drain, "delay").unwrap_or_default(),
-        drain_limit: span(&mut drain, "limit").unwrap_or_default(),
+        max_message_bytes: size(&mut limits, "max_message_bytes"),
+        max_in_flight: count(&mut limits, "max_in_flight"),
+        max_streams: count(&mut limits, "max_streams"),
+        max_connections: count(&mut limits, "max_connections"),
+        max_streams_per_connection: clamped(count(&mut limits, "max_streams_per_connection")),
+        max_unread_bytes: size(&mut limits, "max_unread_bytes"),
+        max_unsent_bytes: size(&mut limits, "max_unsent_bytes"),
+        max_heavy: Some(count(&mut limits, "max_heavy")).filter(|calls| *calls > 0),
+        max_call_time: span(&mut limits, "max_call_time"),
+        keepalive_interval: span(&mut grpc, "keepalive_interval"),
+        keepalive_timeout: span(&mut grpc, "keepalive_timeout"),
+        max_connection_age: Some(span(&mut grpc, "max_connection_age")).filter(|age| !age.is_zero()),
+        retry_delay: span(&mut grpc, "retry_delay"),
+        drain_delay: span(&mut drain, "delay"),
+        drain_limit: span(&mut drain, "limit"),
         gzip: grpc.bool("gzip").unwrap_or_default(),
         coalesce_writes: grpc.bool("coalesce_writes").unwrap_or_default(),
         hosts: values(&mut grpc, "hosts", Host::parse).into_iter().map(|(host, _)| host).collect(),

@@ -12,17 +12,18 @@ use std::{
 use promptd_core::{
     finding::Code,
     id::Id,
-    settings::{RiskPolicy, Settings, SkillLimits},
+    settings::{Settings, SkillLimits},
     yaml::{Faults, Fields, Mark, Node},
 };
-use promptd_source::{WatchMode, store::History};
+use promptd_source::store::History;
 use serde_json::Value;
 
-use self::read::{
-    ONE, SHORTEST_INTERVAL, a_count, at_least, choice, count, path, paths, section, size, span, value, values,
-};
+use self::read::{choice, count, path, paths, section, size, span, value, values};
 use super::{
-    Base, Config, Log, LogFormat, Overrides, SingleWorkspace, TABLE, Tls, address, defaults::over_defaults, known_keys,
+    Base, Config, Log, Overrides, SingleWorkspace, TABLE, Tls, address,
+    defaults::over_defaults,
+    known_keys,
+    shape::{LOG_FORMATS, RISKS, WATCH_MODES},
 };
 
 /// Decodes a config file's root node, laid over the defaults.
@@ -97,15 +98,15 @@ fn source(
         profiles: path(root, "profiles", base),
         settings: Settings {
             expose_paths: root.bool("expose_paths").unwrap_or_default(),
-            max_file_bytes: size(limits, "max_file_bytes").unwrap_or_default(),
+            max_file_bytes: size(limits, "max_file_bytes"),
             skills,
             max_value_chars: count(limits, "max_value_chars"),
             max_variable_chars: count(limits, "max_variable_chars"),
             risks: choice(root, "risks", &RISKS),
         },
         watch: choice(&mut watch, "mode", &WATCH_MODES),
-        poll_interval: at_least(&SHORTEST_INTERVAL, &mut watch, "poll_interval", span),
-        sweep_interval: at_least(&SHORTEST_INTERVAL, &mut watch, "sweep_interval", span),
+        poll_interval: span(&mut watch, "poll_interval"),
+        sweep_interval: span(&mut watch, "sweep_interval"),
         ..promptd_source::Options::default()
     };
     watch.finish();
@@ -147,10 +148,7 @@ fn skills(mut fields: Fields<'_, '_>, base: &Base<'_>) -> (Vec<PathBuf>, SkillLi
 }
 
 fn revisions(mut fields: Fields<'_, '_>) -> History {
-    let revisions = History {
-        revisions: at_least(&ONE, &mut fields, "count", a_count),
-        bytes: size(&mut fields, "bytes").unwrap_or_default(),
-    };
+    let revisions = History { revisions: count(&mut fields, "count"), bytes: size(&mut fields, "bytes") };
     fields.finish();
     revisions
 }
@@ -187,12 +185,6 @@ fn log(mut fields: Fields<'_, '_>, overrides: &Overrides) -> Log {
     let level = overrides.log_level.as_ref().map_or(level, |(_, level)| level.clone());
     Log { level, format }
 }
-
-const RISKS: [(&str, RiskPolicy); 3] =
-    [("report", RiskPolicy::Report), ("strip", RiskPolicy::Strip), ("refuse", RiskPolicy::Refuse)];
-const WATCH_MODES: [(&str, WatchMode); 3] =
-    [("auto", WatchMode::Auto), ("events", WatchMode::Events), ("poll", WatchMode::Poll)];
-const LOG_FORMATS: [(&str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
 
 /// Every setting's value by its key, flags included.
 fn effective(node: &Node, overrides: &Overrides) -> BTreeMap<&'static str, Value> {

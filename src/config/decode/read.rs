@@ -8,7 +8,7 @@ use promptd_core::{
 };
 
 use crate::config::{
-    Base, TABLE,
+    Base, Shape, TABLE,
     values::{bytes, duration},
 };
 
@@ -55,59 +55,61 @@ pub(super) fn paths(fields: &mut Fields<'_, '_>, key: &'static str, base: &Base<
     values(fields, key, |text| base.path(text)).into_iter().map(|(path, _)| path).collect()
 }
 
+/// A whole number.
 pub(super) fn count(fields: &mut Fields<'_, '_>, key: &'static str) -> usize {
-    fields.count(key).unwrap_or_default()
+    let count = fields.count(key);
+    at_least(fields, key, count, |shape| match shape {
+        Shape::Count { least } => Some((usize::try_from(*least).ok()?, least.to_string())),
+        _ => None,
+    })
 }
 
 /// A number of bytes: a plain number, or text with a unit.
-pub(super) fn size(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<usize> {
-    if is_number(fields.node(key)?) { fields.count(key) } else { value(fields, key, bytes) }
+pub(super) fn size(fields: &mut Fields<'_, '_>, key: &'static str) -> usize {
+    let is_number = fields.node(key).is_some_and(is_number);
+    let size = if is_number { fields.count(key) } else { value(fields, key, bytes) };
+    at_least(fields, key, size, |shape| match shape {
+        Shape::Size { least } => Some((usize::try_from(*least).ok()?, least.to_string())),
+        _ => None,
+    })
 }
 
-pub(super) fn span(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Duration> {
-    let node = fields.node(key)?;
-    match &node.value {
-        Value::Scalar(scalar) if is_number(node) => {
+pub(super) fn span(fields: &mut Fields<'_, '_>, key: &'static str) -> Duration {
+    let span = match fields.node(key).map(|node| (node, &node.value)) {
+        Some((node, Value::Scalar(scalar))) if is_number(node) => {
             let message = format!("`{}` needs a unit, such as `{}s`", fields.name(key), scalar.text);
             fields.faults().add(Code::InvalidValue, node.at, message);
             None
         }
         _ => value(fields, key, duration),
-    }
+    };
+    at_least(fields, key, span, |shape| match shape {
+        Shape::Span { least } => Some((duration(least).ok()?, (*least).to_owned())),
+        _ => None,
+    })
 }
 
 fn is_number(node: &Node) -> bool {
     matches!(&node.value, Value::Scalar(scalar) if scalar.as_number().is_some())
 }
 
-/// A value that must not be below a bound; the default of its type where it has a fault, since a config with faults is
-/// never used.
-pub(super) fn at_least<T: PartialOrd + Default>(
-    least: &Bound<T>,
-    fields: &mut Fields<'_, '_>,
+/// A value that must not be below the bound of the table, which messages write as given; the default of its type where it
+/// has a fault, since a config with faults is never used.
+fn at_least<T: PartialOrd + Default>(
+    fields: &Fields<'_, '_>,
     key: &'static str,
-    read: fn(&mut Fields<'_, '_>, &'static str) -> Option<T>,
+    value: Option<T>,
+    bound: impl FnOnce(&Shape) -> Option<(T, String)>,
 ) -> T {
-    let value = read(fields, key);
-    if value.as_ref().is_some_and(|value| *value < least.value) {
-        invalid(fields, key, &format!("be at least {}", least.text));
+    let name = fields.name(key);
+    let bound = TABLE.iter().find(|setting| setting.key == name).and_then(|setting| bound(&setting.shape));
+    debug_assert!(bound.is_some(), "`{name}` is not read as in its table");
+    if let (Some(value), Some((least, text))) = (&value, bound)
+        && *value < least
+    {
+        invalid(fields, key, &format!("be at least {text}"));
     }
     value.unwrap_or_default()
-}
-
-/// A lower bound, and how a message writes it.
-pub(super) struct Bound<T> {
-    value: T,
-    text: &'static str,
-}
-
-pub(super) const ONE: Bound<usize> = Bound { value: 1, text: "1" };
-pub(super) const A_SECOND: Bound<Duration> = Bound { value: Duration::from_secs(1), text: "1s" };
-/// Looking at all files more often than this would keep a core busy.
-pub(super) const SHORTEST_INTERVAL: Bound<Duration> = Bound { value: Duration::from_millis(100), text: "100ms" };
-
-pub(super) fn a_count(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<usize> {
-    fields.count(key)
 }
 
 fn invalid(fields: &Fields<'_, '_>, key: &str, must: &str) {

@@ -15,6 +15,7 @@ use tonic_web::{GrpcWebLayer, GrpcWebService};
 use tower::{Layer as _, Service};
 
 use super::{
+    Refused,
     connect::{self, Connect, ContentType},
     is_grpc,
 };
@@ -60,7 +61,11 @@ impl Service<Request<Body>> for Http {
         if is_grpc(&request) {
             let why =
                 "gRPC needs HTTP/2; over HTTP/1.1 call by the Connect protocol, with `content-type: application/json`";
-            return answer(connect::refuse(StatusCode::HTTP_VERSION_NOT_SUPPORTED, Error::Unimplemented(why.into())));
+            return answer(connect::refuse(
+                StatusCode::HTTP_VERSION_NOT_SUPPORTED,
+                Refused::HttpVersion,
+                Error::Unimplemented(why.into()),
+            ));
         }
         self.plain(request)
     }
@@ -112,6 +117,7 @@ fn is_grpc_web(request: &Request<Body>) -> bool {
 fn no_grpc_web(request: &Request<Body>) -> Response<Body> {
     let why = "gRPC-Web is off; `grpc.web_origins` lists the origins whose pages may call";
     let mut response = respond(Error::Unimplemented(why.into()).into());
+    response.extensions_mut().insert(Refused::GrpcWeb);
     if let Some(kind) = request.headers().get(CONTENT_TYPE) {
         response.headers_mut().insert(CONTENT_TYPE, kind.clone());
     }
@@ -126,12 +132,12 @@ fn about(verb: &Verb) -> Response<Body> {
 }
 
 fn unknown(path: &str) -> Response<Body> {
-    connect::refuse(StatusCode::NOT_FOUND, Method::unknown(path))
+    connect::refuse(StatusCode::NOT_FOUND, Refused::Path, Method::unknown(path))
 }
 
 fn wrong_verb(allowed: &'static str) -> Response<Body> {
     let why = format!("this method is called by {}", allowed.replace(", ", " or "));
-    let mut response = connect::refuse(StatusCode::METHOD_NOT_ALLOWED, Error::Unimplemented(why));
+    let mut response = connect::refuse(StatusCode::METHOD_NOT_ALLOWED, Refused::Verb, Error::Unimplemented(why));
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }
@@ -139,7 +145,8 @@ fn wrong_verb(allowed: &'static str) -> Response<Body> {
 fn wrong_type(accepted: &'static str, request: &Request<Body>) -> Response<Body> {
     let given = request.headers().get(CONTENT_TYPE).map_or("none", |kind| kind.to_str().unwrap_or("another"));
     let why = format!("the `content-type` of this method must be one of {accepted}; this request has {given}");
-    let mut response = connect::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, Error::Unimplemented(why));
+    let mut response =
+        connect::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, Refused::ContentType, Error::Unimplemented(why));
     response.headers_mut().insert(ACCEPT_POST, HeaderValue::from_static(accepted));
     response
 }

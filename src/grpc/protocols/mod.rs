@@ -22,7 +22,7 @@ use tower_http::cors::CorsLayer;
 
 use self::{connect::Connect, http::Http, pages::Pages};
 use super::{
-    Access, Limits, Options,
+    Access, Limits, Options, Telemetry,
     pipeline::{Calls, Error, Method, ResponseFuture},
     transport::Peer,
 };
@@ -31,8 +31,36 @@ use super::{
 #[derive(Clone)]
 pub(super) struct Protocols(Arc<Shared>);
 
+/// What is wrong with a request that is refused before it is a call.
+#[derive(Debug, Clone, Copy)]
+enum Refused {
+    Host,
+    Origin,
+    Path,
+    Verb,
+    ContentType,
+    HttpVersion,
+    GrpcWeb,
+}
+
+impl Refused {
+    /// Its name in metrics.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Origin => "origin",
+            Self::Path => "path",
+            Self::Verb => "verb",
+            Self::ContentType => "content_type",
+            Self::HttpVersion => "http_version",
+            Self::GrpcWeb => "grpc_web",
+        }
+    }
+}
+
 struct Shared {
     calls: Calls,
+    telemetry: Arc<dyn Telemetry>,
     limits: Arc<Limits>,
     /// What does not come by gRPC.
     http: Http,
@@ -42,11 +70,17 @@ struct Shared {
 }
 
 impl Protocols {
-    pub(super) fn new(calls: Calls, options: &Options, limits: Arc<Limits>, access: Arc<Access>) -> Self {
+    pub(super) fn new(
+        calls: Calls,
+        options: &Options,
+        limits: Arc<Limits>,
+        access: Arc<Access>,
+        telemetry: Arc<dyn Telemetry>,
+    ) -> Self {
         let connect = Connect::new(calls.clone(), options, Arc::clone(&limits));
         let http = Http::new(calls.clone(), connect, options.web.is_some());
         let cors = options.web.as_ref().map(pages::cors);
-        Self(Arc::new(Shared { calls, limits, http, pages: Pages::new(access, options), cors }))
+        Self(Arc::new(Shared { calls, telemetry, limits, http, pages: Pages::new(access, options), cors }))
     }
 }
 
@@ -66,8 +100,9 @@ impl Service<Request<Body>> for Protocols {
         if request.version() == Version::HTTP_2 && is_grpc(&request) {
             return self.0.calls.clone().call(request);
         }
-        if let Err(error) = self.0.pages.check(&request) {
-            return Box::pin(ready(Ok(connect::refuse(StatusCode::FORBIDDEN, error))));
+        if let Err((refused, error)) = self.0.pages.check(&request) {
+            self.0.telemetry.request_refused(refused.as_str());
+            return Box::pin(ready(Ok(connect::refuse(StatusCode::FORBIDDEN, refused, error))));
         }
         let mut http = self.0.http.clone();
         let (peer, method) = (Peer::of(request.extensions(), &self.0.limits), Method::of(request.uri().path()));
@@ -76,8 +111,12 @@ impl Service<Request<Body>> for Protocols {
             None => http.call(request),
         };
         let calling = peer.calling();
+        let telemetry = Arc::clone(&self.0.telemetry);
         Box::pin(async move {
             let response = answer.await?;
+            if let Some(refused) = response.extensions().get::<Refused>() {
+                telemetry.request_refused(refused.as_str());
+            }
             drop(calling);
             if method.is_health() && !method.streams() || !is_answer(&response) {
                 return Ok(peer.small_answer(response));
@@ -86,7 +125,7 @@ impl Service<Request<Body>> for Protocols {
                 return Ok(response.map(|body| Body::new(Counted { body, peer, streams: method.streams() })));
             };
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-            let full = |_| connect::refuse(StatusCode::TOO_MANY_REQUESTS, Error::ConnectionFull);
+            let full = |_| connect::failed(StatusCode::TOO_MANY_REQUESTS, Error::ConnectionFull);
             Ok(peer.whole_answer(response, bytes).unwrap_or_else(|e| peer.small_answer(full(e))))
         })
     }

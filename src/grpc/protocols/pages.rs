@@ -10,6 +10,7 @@ use http::{HeaderName, HeaderValue, Method, Request, header, uri::Authority};
 use tonic::body::Body;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
+use super::Refused;
 use crate::grpc::{Access, Host, Options, Origins, hosts::is_own, pipeline::Error};
 
 /// The headers of answers that a page's script may read.
@@ -35,15 +36,15 @@ impl Pages {
     }
 
     /// That a request is for this server and by a page that may call, or by no page at all.
-    pub(super) fn check(&self, request: &Request<Body>) -> Result<(), Error> {
+    pub(super) fn check(&self, request: &Request<Body>) -> Result<(), (Refused, Error)> {
         if self.access.needs_token() {
             return Ok(());
         }
         if !host(request).is_some_and(|host| is_own(&host, self.listen) || self.hosts.iter().any(|own| own.is(&host))) {
-            return Err(Error::HostNotAllowed);
+            return Err((Refused::Host, Error::HostNotAllowed));
         }
         match request.headers().get(header::ORIGIN) {
-            Some(origin) if !self.lists(origin) => Err(Error::OriginNotAllowed),
+            Some(origin) if !self.lists(origin) => Err((Refused::Origin, Error::OriginNotAllowed)),
             _ => Ok(()),
         }
     }

@@ -3,11 +3,12 @@
 use serde_json::{Map, Value as Json};
 
 use super::{
-    names,
+    keys, names,
     range::Range,
     raw::{ProfileFault, Spanned},
     spec::{Input, Profile},
     types::{Field, Mismatch, Type, check_object},
+    words::TYPES,
 };
 use crate::{
     finding::Code,
@@ -51,13 +52,14 @@ pub(super) fn field(name: &str, node: &Node, path: &str, faults: &Faults) -> Fie
         declared.ty = named(&scalar.text, node, faults);
         return declared;
     }
-    let mut fields = Fields::at_path(node, path.to_owned(), faults);
+    let mut fields = Fields::at_path(node, path.to_owned(), faults).by(keys::INPUT);
     let ty = written_type(&mut fields, path, faults);
     declared.ty = bounded(ty, &mut fields, path, faults);
     declared.required = fields.bool("required").unwrap_or(false);
     fields.text("description").unwrap_or_default().clone_into(&mut declared.description);
+    let default = fields.node("default");
     if fields.has("default") {
-        declared.default = Some(default_of(fields.node("default"), &declared.ty, path, faults));
+        declared.default = Some(default_of(default, &declared.ty, path, faults));
     }
     let _ = fields.text("default_from");
     fields.finish();
@@ -69,6 +71,10 @@ fn written_type(fields: &mut Fields<'_, '_>, path: &str, faults: &Faults) -> Typ
     let ty_node = fields.node("type");
     let ty = fields.text("type");
     let words = fields.texts("one_of");
+    let of = fields.node("of");
+    if let (Some(of), Some(ty)) = (of, ty.filter(|ty| !matches!(*ty, "list" | "object"))) {
+        faults.add(Code::InvalidValue, of.at, format!("`{path}.of` is for lists and objects, not for `{ty}`"));
+    }
     match (ty, ty_node) {
         (Some("string"), Some(_)) if words.is_some() => {
             let words: Vec<_> = words.into_iter().flatten().map(|(word, _)| word.to_owned()).collect();
@@ -81,13 +87,13 @@ fn written_type(fields: &mut Fields<'_, '_>, path: &str, faults: &Faults) -> Typ
             faults.add(Code::InvalidValue, at.at, format!("`{path}` must be a string to be `one_of` some words"));
             Type::Any
         }
-        (Some("list"), _) => Type::List(Box::new(element(fields.node("of"), path, faults))),
-        (Some("object"), Some(at)) => match element(fields.node("of"), path, faults) {
-            Type::Any => {
+        (Some("list"), _) => Type::List(Box::new(element(of, path, faults))),
+        (Some("object"), Some(at)) => match element(of, path, faults) {
+            ty @ Type::Object(_) => ty,
+            _ => {
                 faults.add(Code::InvalidValue, at.at, format!("`{path}` needs its fields under `of`"));
                 Type::Any
             }
-            ty => ty,
         },
         (Some(ty), Some(at)) => named(ty, at, faults),
         _ => {
@@ -146,7 +152,6 @@ fn element(node: Option<&Node>, path: &str, faults: &Faults) -> Type {
 }
 
 fn named(name: &str, node: &Node, faults: &Faults) -> Type {
-    const NAMES: [&str; 7] = ["string", "bool", "int", "number", "time", "any", "list"];
     match name {
         "string" => Type::Text,
         "bool" => Type::Bool,
@@ -156,7 +161,7 @@ fn named(name: &str, node: &Node, faults: &Faults) -> Type {
         "any" => Type::Any,
         "list" => Type::List(Box::new(Type::Any)),
         _ => {
-            let message = format!("unknown type `{name}`; known: {}, object", NAMES.join(", "));
+            let message = format!("unknown type `{name}`; known: {}", TYPES.join(", "));
             faults.add(Code::InvalidValue, node.at, message);
             Type::Any
         }

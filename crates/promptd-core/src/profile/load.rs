@@ -1,10 +1,11 @@
 //! Loading profiles: the built-in ones, and the operator's over them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::{
     Profile, ProfileSet, compile,
     extend::extend,
+    keys,
     raw::{ProfileFault, RawProfile, Spanned},
 };
 use crate::{
@@ -23,7 +24,7 @@ const MAX_EXTENDS: usize = 8;
 /// version from `previous`; each finding's place is `profiles/{file name}`.
 #[must_use]
 pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet, Vec<Finding>) {
-    let shipped: Vec<_> = BUILT_IN.iter().map(|(file, text)| Source::read(file, text.as_bytes())).collect();
+    let shipped = &**SHIPPED;
     let mut own: Vec<Source> = files
         .iter()
         .filter(|(name, bytes)| !shipped.iter().any(|s| *s.file == **name && s.text.as_bytes() == bytes))
@@ -37,7 +38,7 @@ pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet
     let mut nameless = None;
     for (index, source) in own.iter().enumerate() {
         let twin = own[..index].iter().find(|other| other.name() == source.name());
-        let (profile, mut faults) = source.build(&own, &shipped, false);
+        let (profile, mut faults) = source.build(&own, shipped, false);
         if let Some(twin) = twin {
             let message = format!("`{}` also defines the profile `{}`", twin.file, source.name());
             faults.push(source.start().fault(Code::ProfileInvalid, message));
@@ -56,12 +57,15 @@ pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet
         }
         findings.extend(bounded(faults.into_iter().map(finding).collect()));
     }
-    for source in &shipped {
-        if !own.iter().any(|other| other.name() == source.name()) {
-            let (profile, faults) = source.build(&own, &shipped, true);
+    let names_one = |source: &Source| shipped.iter().any(|other| other.name() == source.name());
+    if files.is_empty() || own.iter().any(names_one) {
+        for source in shipped.iter().filter(|source| own.iter().all(|other| other.name() != source.name())) {
+            let (profile, faults) = source.build(&own, shipped, true);
             findings.extend(faults.into_iter().map(finding));
             profiles.extend(profile.map(Arc::new));
         }
+    } else {
+        profiles.extend(UNCHANGED.iter().cloned());
     }
     findings.sort_by(|a, b| a.place.cmp(&b.place));
     findings.dedup();
@@ -73,6 +77,13 @@ pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet
         _ => (set, findings),
     }
 }
+
+/// The files of [`BUILT_IN`], decoded.
+static SHIPPED: LazyLock<Vec<Source>> =
+    LazyLock::new(|| BUILT_IN.iter().map(|(file, text)| Source::read(file, text.as_bytes())).collect());
+
+/// The built-in profiles as they are where no operator's profile has the name of one.
+static UNCHANGED: LazyLock<Vec<Arc<Profile>>> = LazyLock::new(|| ProfileSet::built_in().iter().cloned().collect());
 
 impl ProfileSet {
     /// The built-in profiles alone.
@@ -108,7 +119,7 @@ impl Source {
         let mut raw = None;
         let decoded = yaml::utf8(bytes).map_err(|fault| vec![fault]).and_then(|text| {
             yaml::read(text, |node, faults| {
-                let read = RawProfile::read(node, Fields::root(node, faults), &file);
+                let read = RawProfile::read(node, Fields::root(node, faults).by(keys::ROOT), &file);
                 // Its name may be in what could not be read.
                 raw = (!faults.is_partial()).then_some(read);
             })

@@ -12,17 +12,20 @@ mod extend;
 mod file_pattern;
 mod filters;
 mod inputs;
+mod keys;
 mod load;
 #[cfg(test)]
 mod manual_tests;
 mod names;
 mod range;
 mod raw;
+mod schema;
 mod set;
 mod spec;
 mod taught;
 mod template;
 mod types;
+mod words;
 
 pub use docs::{extension_tree, inputs_markdown, sections_markdown};
 pub use file_pattern::FilePattern;
@@ -30,6 +33,7 @@ pub use inputs::{check as check_inputs, complete as complete_inputs};
 pub(crate) use inputs::{check_names, checked};
 pub use load::{ProfileFile, load};
 pub use range::Range;
+pub use schema::schema;
 pub use set::ProfileSet;
 pub use spec::{
     Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, Amount, Block, Body, Budget, CachePlacement,

@@ -8,7 +8,7 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 use super::{FilePattern, Profile};
-use crate::{digest::Digest, finding::Finding};
+use crate::{digest::Digest, finding::Finding, yaml::nearest};
 
 /// All profiles that the service knows, in name order.
 #[derive(Debug, Default, Clone)]
@@ -25,6 +25,18 @@ impl ProfileSet {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<Profile>> {
         self.position(name).map(|index| &self.profiles[index])
+    }
+
+    /// The profile of that name; the error names the one that may be meant.
+    pub fn named(&self, name: &str) -> Result<&Arc<Profile>, String> {
+        self.get(name).ok_or_else(|| {
+            let names: Vec<_> = self.profiles.iter().map(|profile| profile.name.as_str()).collect();
+            let hint = match nearest(name, names.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known profiles are {}", names.join(", ")),
+            };
+            format!("unknown profile `{name}`; {hint}")
+        })
     }
 
     /// The profile's place in name order, counted from 0.

@@ -25,12 +25,12 @@ mod tree;
 pub use document::Document;
 pub use files::{CONTEXT_FILES, HEARTBEAT_FILE};
 pub use load::{Load, load};
-pub use manifest::{AgentSettings, ContextSettings, ExtraFile, Lock, MANIFEST, Manifest};
+pub use manifest::{AgentSettings, ContextSettings, ExtraFile, Lock, MANIFEST, Manifest, schema as manifest_schema};
 pub use memory::MemoryTree;
 pub use revision::Revision;
 pub use skill::{
     BundledFile, MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES, MAX_FOLDERS_SEARCHED, MAX_SKILL_BYTES, MAX_SKILL_DEPTH,
-    MAX_SKILLS_FOUND, SHARED_FOLDER, SKILL_FILE, SKILLS_FOLDER, Skill, Visibility,
+    MAX_SKILLS_FOUND, SHARED_FOLDER, SKILL_FILE, SKILLS_FOLDER, Skill, Visibility, schema as skill_schema,
 };
 pub use snapshot::Snapshot;
 pub use tree::{Entry, EntryKind, FileBytes, ReadError, Tree};

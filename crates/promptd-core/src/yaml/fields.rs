@@ -1,12 +1,17 @@
 //! Decoding a mapping field by field, collecting every fault.
 
-use super::{Faults, Mark, Node, Pair, Value};
+use super::{
+    Faults, Mark, Node, Pair, Value,
+    shape::{Key, Shape},
+};
 use crate::finding::Code;
 
 /// A mapping being decoded: take the fields that are known, then [`Fields::finish`] reports the rest.
 pub struct Fields<'n, 'f> {
     at: Mark,
     pairs: &'n [Pair],
+    /// The table of the mapping, if it has one: exactly its keys are asked for, each as what the table says.
+    table: Option<&'static [Key]>,
     taken: Vec<&'static str>,
     path: String,
     faults: &'f Faults,
@@ -17,6 +22,12 @@ impl<'n, 'f> Fields<'n, 'f> {
     #[must_use]
     pub fn root(node: &'n Node, faults: &'f Faults) -> Self {
         Self::at_path(node, String::new(), faults)
+    }
+
+    /// The same mapping, read by a table.
+    #[must_use]
+    pub fn by(self, table: &'static [Key]) -> Self {
+        Self { table: Some(table), ..self }
     }
 
     /// Begins with a node below the root, whose full name is `path`.
@@ -31,7 +42,7 @@ impl<'n, 'f> Fields<'n, 'f> {
                 &[]
             }
         };
-        Self { at: node.at, pairs, taken: Vec::new(), path, faults }
+        Self { at: node.at, pairs, table: None, taken: Vec::new(), path, faults }
     }
 
     /// The faults, to add one's own.
@@ -54,6 +65,7 @@ impl<'n, 'f> Fields<'n, 'f> {
 
     /// The value of `key`; a null is as good as absent.
     pub fn node(&mut self, key: &'static str) -> Option<&'n Node> {
+        debug_assert!(self.table.is_none() || self.shape(key).is_some(), "`{key}` is not in the table");
         if !self.taken.contains(&key) {
             self.taken.push(key);
         }
@@ -72,8 +84,22 @@ impl<'n, 'f> Fields<'n, 'f> {
         self.pairs.iter().find(|pair| pair.key == key).map_or(self.at, |pair| pair.value.at)
     }
 
+    /// What the table says of a key.
+    fn shape(&self, key: &str) -> Option<&'static Shape> {
+        self.table?.iter().find(|known| known.name == key).map(|known| &known.shape)
+    }
+
+    /// Whether the table has the key as what it is read as.
+    fn is_read_as(&self, key: &str, fits: impl FnOnce(&Shape) -> bool) -> bool {
+        self.shape(key).is_none_or(fits)
+    }
+
     /// Text. A number or boolean is a fault: quotes make it text.
     pub fn text(&mut self, key: &'static str) -> Option<&'n str> {
+        debug_assert!(
+            self.is_read_as(key, |shape| matches!(shape, Shape::Text(_) | Shape::Choice(_) | Shape::WordOrMap(..))),
+            "`{key}` is not read as in its table"
+        );
         let node = self.node(key)?;
         match &node.value {
             Value::Scalar(scalar) if scalar.as_bool().is_none() && scalar.as_number().is_none() => Some(&scalar.text),
@@ -86,6 +112,10 @@ impl<'n, 'f> Fields<'n, 'f> {
 
     /// `true` or `false`.
     pub fn bool(&mut self, key: &'static str) -> Option<bool> {
+        debug_assert!(
+            self.is_read_as(key, |shape| matches!(shape, Shape::Bool)),
+            "`{key}` is not read as in its table"
+        );
         let node = self.node(key)?;
         match &node.value {
             Value::Scalar(scalar) if scalar.as_bool().is_some() => scalar.as_bool(),
@@ -95,9 +125,13 @@ impl<'n, 'f> Fields<'n, 'f> {
 
     /// A whole number, 0 or more.
     pub fn count(&mut self, key: &'static str) -> Option<usize> {
+        debug_assert!(
+            self.is_read_as(key, |shape| matches!(shape, Shape::Count)),
+            "`{key}` is not read as in its table"
+        );
         let node = self.node(key)?;
         let number = match &node.value {
-            Value::Scalar(scalar) => scalar.as_number().and_then(|n| n.as_u64()).and_then(|n| usize::try_from(n).ok()),
+            Value::Scalar(scalar) => scalar.as_count().and_then(|count| usize::try_from(count).ok()),
             _ => None,
         };
         number.or_else(|| self.wrong(key, node, "a whole number, 0 or more"))
@@ -105,6 +139,10 @@ impl<'n, 'f> Fields<'n, 'f> {
 
     /// A number.
     pub fn number(&mut self, key: &'static str) -> Option<f64> {
+        debug_assert!(
+            self.is_read_as(key, |shape| matches!(shape, Shape::Number)),
+            "`{key}` is not read as in its table"
+        );
         let node = self.node(key)?;
         let number = match &node.value {
             Value::Scalar(scalar) => scalar.as_number().and_then(|number| number.as_f64()),
@@ -124,6 +162,13 @@ impl<'n, 'f> Fields<'n, 'f> {
 
     /// A list of texts, each with its place. Items that are not text are faults, and left out.
     pub fn texts(&mut self, key: &'static str) -> Option<Vec<(&'n str, Mark)>> {
+        debug_assert!(
+            self.is_read_as(key, |shape| matches!(
+                shape,
+                Shape::Texts(_) | Shape::Choices { .. } | Shape::TextsOrMap(..)
+            )),
+            "`{key}` is not read as in its table"
+        );
         let items = self.list(key)?;
         let name = self.name(key);
         let text = |(index, node): (usize, &'n Node)| match &node.value {
@@ -141,22 +186,83 @@ impl<'n, 'f> Fields<'n, 'f> {
     #[must_use]
     pub fn fields(&mut self, key: &'static str) -> Fields<'n, 'f> {
         let path = self.name(key);
+        let table = match self.shape(key) {
+            Some(Shape::Map(table) | Shape::WordOrMap(_, table) | Shape::TextsOrMap(_, table)) => Some(*table),
+            _ => None,
+        };
         match self.node(key) {
-            Some(node) => Fields::at_path(node, path, self.faults),
-            None => Fields { at: self.at, pairs: &[], taken: Vec::new(), path, faults: self.faults },
+            Some(node) => Fields { table, ..Fields::at_path(node, path, self.faults) },
+            None => Fields { at: self.at, pairs: &[], table, taken: Vec::new(), path, faults: self.faults },
         }
     }
 
     /// A list of mappings.
     pub fn each(&mut self, key: &'static str) -> Vec<Fields<'n, 'f>> {
         let name = self.name(key);
+        let table = match self.shape(key) {
+            Some(Shape::Each { keys, .. }) => Some(*keys),
+            _ => None,
+        };
         let items = self.list(key).unwrap_or_default();
-        let open = |(index, node)| Fields::at_path(node, format!("{name}[{index}]"), self.faults);
+        let open = |(index, node)| Fields { table, ..Fields::at_path(node, format!("{name}[{index}]"), self.faults) };
         items.iter().enumerate().map(open).collect()
+    }
+
+    /// A mapping from names of any kind to mappings, each with its pair.
+    pub fn named(&mut self, key: &'static str) -> Vec<(&'n Pair, Fields<'n, 'f>)> {
+        let name = self.name(key);
+        let table = match self.shape(key) {
+            Some(Shape::Named(keys)) => Some(*keys),
+            _ => None,
+        };
+        let open = |pair: &'n Pair| {
+            let path = format!("{name}.{}", pair.key);
+            (pair, Fields { table, ..Fields::at_path(&pair.value, path, self.faults) })
+        };
+        self.pairs(key).iter().map(open).collect()
+    }
+
+    /// One of the words that the table has for the key.
+    pub fn choice(&mut self, key: &'static str) -> Option<&'static str> {
+        let Some(Shape::Choice(words)) = self.shape(key) else {
+            debug_assert!(false, "`{key}` is not read as in its table");
+            return None;
+        };
+        let node = self.node(key)?;
+        let word = self.text(key)?;
+        self.word(word, node.at, &self.name(key), words)
+    }
+
+    /// A list of the words that the table has for the key.
+    pub fn choices(&mut self, key: &'static str) -> Option<Vec<(&'static str, Mark)>> {
+        let Some(Shape::Choices { words, least }) = self.shape(key) else {
+            debug_assert!(false, "`{key}` is not read as in its table");
+            return None;
+        };
+        let texts = self.texts(key)?;
+        let name = self.name(key);
+        if texts.len() < *least {
+            self.faults.add(Code::InvalidValue, self.mark(key), format!("`{name}` must not be empty"));
+        }
+        Some(texts.into_iter().filter_map(|(text, at)| Some((self.word(text, at, &name, words)?, at))).collect())
+    }
+
+    fn word(&self, text: &str, at: Mark, name: &str, words: &'static [&'static str]) -> Option<&'static str> {
+        let found = words.iter().find(|word| **word == text).copied();
+        if found.is_none() {
+            let known = words.join(", ");
+            let text = text.escape_debug();
+            self.faults.add(Code::InvalidValue, at, format!("`{name}`: unknown value `{text}`; known: {known}"));
+        }
+        found
     }
 
     /// The pairs of a free-form mapping: any key is good.
     pub fn pairs(&mut self, key: &'static str) -> &'n [Pair] {
+        debug_assert!(
+            self.is_read_as(key, |shape| matches!(shape, Shape::Pairs | Shape::Named(_))),
+            "`{key}` is not read as in its table"
+        );
         let Some(node) = self.node(key) else { return &[] };
         match &node.value {
             Value::Map(pairs) => pairs,
@@ -166,6 +272,12 @@ impl<'n, 'f> Fields<'n, 'f> {
 
     /// Reports every key that was not asked for, with the nearest one that was.
     pub fn finish(self) {
+        let is_taken = |key: &Key| self.taken.contains(&key.name);
+        debug_assert!(
+            self.table.into_iter().flatten().all(is_taken),
+            "a key of the table is never read: {}",
+            self.path
+        );
         for pair in self.pairs.iter().filter(|pair| !self.taken.contains(&pair.key.as_str())) {
             let hint = match nearest(&pair.key, self.taken.iter().copied()) {
                 Some(known) => format!("; did you mean `{known}`?"),

@@ -10,6 +10,8 @@ mod cause;
 mod fields;
 mod parse;
 mod recover;
+pub mod schema;
+pub mod shape;
 
 pub use fields::{Fields, nearest};
 pub use parse::{MAX_DEPTH, MAX_NODES, MAX_YAML_BYTES, parse, utf8};
@@ -236,6 +238,17 @@ impl Scalar {
             return Some(int.into());
         }
         text.parse::<f64>().ok().and_then(Number::from_f64)
+    }
+
+    /// Its number, if that is whole and not below 0, however it is written: `1e3` and `5.0` are such numbers too.
+    #[must_use]
+    pub fn as_count(&self) -> Option<u64> {
+        /// 2^63: what is below is also exact as an `i64`.
+        const END: f64 = 9_223_372_036_854_775_808.0;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole and in range")]
+        let whole = |double: f64| (double.fract() == 0.0 && (0.0..END).contains(&double)).then_some(double as u64);
+        let number = self.as_number()?;
+        if number.is_f64() { number.as_f64().and_then(whole) } else { number.as_u64() }
     }
 }
 

@@ -7,11 +7,21 @@ use prost::Message as _;
 use serde_json::{Map, Value, json};
 use tonic::{Code, Status, body::Body};
 
-use crate::grpc::pipeline::{Error, code_name};
+use crate::grpc::{
+    pipeline::{Error, code_name},
+    protocols::Refused,
+};
 use promptd_contract::json;
 
-/// The answer to what is no call at all.
-pub(in crate::grpc::protocols) fn refuse(status: StatusCode, error: Error) -> Response<Body> {
+/// The answer to what is no call at all, marked with what is wrong with the request.
+pub(in crate::grpc::protocols) fn refuse(status: StatusCode, refused: Refused, error: Error) -> Response<Body> {
+    let mut response = failed(status, error);
+    response.extensions_mut().insert(refused);
+    response
+}
+
+/// An error of a call as the whole answer.
+pub(in crate::grpc::protocols) fn failed(status: StatusCode, error: Error) -> Response<Body> {
     respond(status, HeaderMap::new(), &error.into())
 }
 

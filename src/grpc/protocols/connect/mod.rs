@@ -9,7 +9,7 @@ mod procedure;
 mod query;
 mod terms;
 
-pub(super) use error::refuse;
+pub(super) use error::{failed, refuse};
 pub(super) use procedure::{ContentType, Procedure};
 
 use std::sync::Arc;

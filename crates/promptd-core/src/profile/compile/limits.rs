@@ -4,28 +4,20 @@ use super::{
     super::{
         range::Range,
         raw::{RawBudget, Spanned},
-        spec::{Amount, Body, Budget, Each, OnOverflow, Part, Share, Unit},
+        spec::{Amount, Body, Budget, Each, Part, Share, Unit},
         types::Type,
+        words::{OVERFLOWS, UNITS},
     },
     Compiler,
 };
 
-use crate::turn::TurnFields;
+use crate::{turn::TurnFields, yaml::Scalar};
 
 impl Compiler<'_> {
     pub(super) fn budget(&mut self, raw: &RawBudget) -> Option<Budget> {
-        let known = [
-            ("chars", Unit::Chars),
-            ("utf16", Unit::Utf16),
-            ("bytes", Unit::Bytes),
-            ("tokens", Unit::Tokens),
-            ("estimate", Unit::Estimate),
-            ("entries", Unit::Entries),
-        ];
-        let ends = [("close", OnOverflow::Close), ("next_section", OnOverflow::NextSection)];
         let on_overflow =
-            raw.on_overflow.as_ref().and_then(|written| self.one_of(written, "`on_overflow` value", &ends));
-        let unit = raw.unit.as_ref().map_or(Some(Unit::Chars), |written| self.one_of(written, "unit", &known))?;
+            raw.on_overflow.as_ref().and_then(|written| self.one_of(written, "`on_overflow` value", &OVERFLOWS));
+        let unit = raw.unit.as_ref().map_or(Some(Unit::Chars), |written| self.one_of(written, "unit", &UNITS))?;
         let Some(limit) = &raw.limit else {
             self.fault(&raw.name, format!("the budget `{}` needs a `limit`", raw.name.value));
             return None;
@@ -35,9 +27,9 @@ impl Compiler<'_> {
     }
 
     pub(super) fn amount(&mut self, written: &Spanned<String>) -> Option<Amount> {
-        match written.value.parse() {
-            Ok(number) => Some(Amount::Fixed(number)),
-            Err(_) => self.number_input(written, "a whole number", Range::NOT_NEGATIVE).map(Amount::Input),
+        match whole(&written.value) {
+            Some(number) => Some(Amount::Fixed(number)),
+            None => self.number_input(written, "a whole number", Range::NOT_NEGATIVE).map(Amount::Input),
         }
     }
 
@@ -75,6 +67,12 @@ impl Compiler<'_> {
         self.fault(written, message);
         None
     }
+}
+
+/// A whole number, however it is written: `5.0` and `1e3` are such numbers too.
+fn whole(text: &str) -> Option<u64> {
+    let plain = || Scalar { text: text.to_owned(), plain: true, literal: false, cut: None };
+    text.parse().ok().or_else(|| plain().as_count())
 }
 
 /// A section that draws on a budget depends on all that draw on it before.

@@ -1,7 +1,7 @@
 //! From a decoded profile to a checked one: every template compiled, every name resolved, every fault placed.
 
 mod limits;
-mod reply;
+pub(super) mod reply;
 mod section;
 mod templates;
 mod tools;
@@ -13,10 +13,11 @@ use super::{
     inputs,
     names::{Names, text_fields},
     raw::{ProfileFault, RawConversation, RawMessage, RawProfile, Spanned},
-    spec::{Budget, CachePlacement, ConversationSpec, Input, MessageSpec, Part, Profile, ReplyContract, TrimSpec},
+    spec::{Budget, ConversationSpec, Input, MessageSpec, Part, Profile, ReplyContract, TrimSpec},
     taught::Taught,
     template::Templates,
     types::Field,
+    words::{PLACEMENTS, ROLES, STAGES, TOOLS},
 };
 use crate::{
     finding::Code,
@@ -50,8 +51,7 @@ pub(super) fn compile(
     share_budgets(&mut parts, compiler.budgets.len());
     compiler.teach(&raw, &reply);
     let tool_allowlist = raw.tool_allowlist.as_ref().and_then(|raw| compiler.tool_allowlist(raw));
-    let placements = [("plan", CachePlacement::Plan), ("as_system", CachePlacement::AsSystem)];
-    let cache = raw.cache.as_ref().and_then(|written| compiler.one_of(written, "`cache` value", &placements));
+    let cache = raw.cache.as_ref().and_then(|written| compiler.one_of(written, "`cache` value", &PLACEMENTS));
     Profile {
         name,
         description: raw.description.map(|written| written.value.trim().to_owned()).unwrap_or_default(),
@@ -103,10 +103,7 @@ impl Compiler<'_> {
         if sections.is_empty() {
             self.fault(&raw.name, format!("the message `{}` has no sections", raw.name.value));
         }
-        let role = |compiler: &mut Self, written: &Spanned<String>| {
-            let known = [("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant)];
-            compiler.one_of(written, "role", &known)
-        };
+        let role = |compiler: &mut Self, written: &Spanned<String>| compiler.one_of(written, "role", &ROLES);
         let is_card = raw.card.as_ref().is_some_and(|card| card.value);
         if let (true, Some(role)) = (is_card, &raw.role) {
             self.fault(role, "a card has no role: it is not for the model".to_owned());
@@ -141,7 +138,7 @@ impl Compiler<'_> {
         let names = globals.with(&locals, TurnFields::CONVERSATION);
         if let Some(tools) = &raw.tools {
             // Of profiles written before: calls and results are paired under every profile now.
-            let _: Option<()> = self.one_of(tools, "tools", &[("all", ()), ("paired", ())]);
+            let _: Option<()> = self.one_of(tools, "tools", &TOOLS);
         }
         let trim = match (&raw.max_tokens, &raw.summary_budget) {
             (Some(max), Some(part)) => match (self.amount(max), self.share(part)) {
@@ -175,11 +172,10 @@ impl Compiler<'_> {
     }
 
     fn stages(&mut self, raw: Option<&Spanned<Vec<String>>>) -> Vec<Stage> {
-        let known = [("first", Stage::First), ("synthesis", Stage::Synthesis)];
         let Some(raw) = raw else { return Vec::new() };
         let stage =
             |name: &String| Spanned { value: name.clone(), at: raw.at, file: Arc::clone(&raw.file), literal: false };
-        let stages: Vec<_> = raw.value.iter().filter_map(|name| self.one_of(&stage(name), "stage", &known)).collect();
+        let stages: Vec<_> = raw.value.iter().filter_map(|name| self.one_of(&stage(name), "stage", &STAGES)).collect();
         if raw.value.is_empty() {
             self.fault(&stage(&String::new()), "a section without stages is never used; remove it".to_owned());
         }

@@ -2,13 +2,11 @@
 
 use super::{
     super::{
-        inputs,
+        inputs, keys,
         raw::{ProfileFault, RawProfile, RawReply, Spanned},
-        spec::{
-            Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, Block, JsonReading, OtherFields,
-            ReplyContract, Visibility,
-        },
+        spec::{ActionField, ActionForm, ActionSpec, Actions, Block, JsonReading, ReplyContract, Visibility},
         taught,
+        words::{ACKNOWLEDGEMENTS, FORMS, OTHERS, READINGS},
     },
     Compiler,
 };
@@ -19,21 +17,17 @@ use crate::{
 };
 
 /// How many names of thoughts a contract may have: each is looked for at every tag of a reply.
-const MAX_THOUGHTS: usize = 16;
+pub(in crate::profile) const MAX_THOUGHTS: usize = 16;
 
 impl Compiler<'_> {
     pub(super) fn reply(&mut self, raw: &RawReply) -> ReplyContract {
         let words = ReplyContract::WORDS.map(|word| (word, word));
         let word = raw.word.as_ref().and_then(|written| self.one_of(written, "reply contract", &words));
         let mut contract = word.and_then(ReplyContract::of_word).unwrap_or_default();
-        let acknowledgements = [("exact", Acknowledgement::Exact), ("anywhere", Acknowledgement::Anywhere)];
-        self.set(&mut contract.acknowledgement, raw.acknowledgement.as_ref(), "acknowledgement", &acknowledgements);
-        let forms = [("tags", ActionForm::Tags), ("json", ActionForm::Json), ("team", ActionForm::Team)];
-        self.set(&mut contract.form, raw.form.as_ref(), "form", &forms);
-        let readings = [("strict", JsonReading::Strict), ("lenient", JsonReading::Lenient)];
-        self.set(&mut contract.json, raw.json.as_ref(), "reading of JSON", &readings);
-        let others = [("keep", OtherFields::Keep), ("drop", OtherFields::Drop)];
-        self.set(&mut contract.other_fields, raw.other_fields.as_ref(), "treatment of other fields", &others);
+        self.set(&mut contract.acknowledgement, raw.acknowledgement.as_ref(), "acknowledgement", &ACKNOWLEDGEMENTS);
+        self.set(&mut contract.form, raw.form.as_ref(), "form", &FORMS);
+        self.set(&mut contract.json, raw.json.as_ref(), "reading of JSON", &READINGS);
+        self.set(&mut contract.other_fields, raw.other_fields.as_ref(), "treatment of other fields", &OTHERS);
         if let (Some(written), ActionForm::Tags | ActionForm::Team, JsonReading::Lenient) =
             (&raw.json, contract.form, contract.json)
         {
@@ -108,7 +102,7 @@ impl Compiler<'_> {
     fn action(&mut self, name: &Spanned<String>, node: &Node, form: ActionForm) -> Option<ActionSpec> {
         let found = Faults::default();
         let path = format!("reply.actions.{}", name.value);
-        let mut fields = Fields::at_path(node, path.clone(), &found);
+        let mut fields = Fields::at_path(node, path.clone(), &found).by(keys::ACTION);
         let remove = fields.bool("remove").unwrap_or(false);
         let spec = ActionSpec {
             name: name.value.clone(),

@@ -9,6 +9,7 @@ use super::{
         spec::{Body, Each, Fact, SectionSpec, Stability, SummaryTree},
         template::Template,
         types::{Field, Type},
+        words::{KINDS, LIMITS, STABILITIES},
     },
     Compiler,
 };
@@ -28,11 +29,7 @@ impl Compiler<'_> {
                 None
             }
         });
-        let stability = raw.stability.as_ref().and_then(|written| {
-            let known =
-                [("stable", Stability::Stable), ("session", Stability::Session), ("volatile", Stability::Volatile)];
-            self.one_of(written, "stability", &known)
-        });
+        let stability = raw.stability.as_ref().and_then(|written| self.one_of(written, "stability", &STABILITIES));
         let fallback = raw
             .fallback
             .as_ref()
@@ -40,7 +37,7 @@ impl Compiler<'_> {
         if let (Some(written), None) = (&raw.fallback, &raw.file) {
             self.fault(written, "`fallback` needs `file`".to_owned());
         }
-        let cut = raw.limit.as_ref().and_then(|written| self.one_of(written, "limit", &[("context_file", true)]));
+        let cut = raw.limit.as_ref().and_then(|written| self.one_of(written, "limit", &LIMITS));
         let body = self.body(&key, raw);
         let stages = self.stages(raw.stages.as_ref());
         let deps = body_deps(&body, &self.names)
@@ -96,8 +93,7 @@ impl Compiler<'_> {
             }
             "summary_tree" => self.summary_tree(key, raw, &names),
             _ => {
-                let known = ["context_files", "skills", "facts", "active_skill", "summary_tree"];
-                self.fault(kind, format!("unknown section kind `{}`; known: {}", kind.value, known.join(", ")));
+                self.fault(kind, format!("unknown section kind `{}`; known: {}", kind.value, KINDS.join(", ")));
                 Body::Text(Template::default())
             }
         }

@@ -130,8 +130,7 @@ impl RawProfile {
 
 fn budgets(fields: &mut Fields<'_, '_>, file: &Arc<str>) -> Vec<RawBudget> {
     let mut budgets = Vec::new();
-    for pair in fields.pairs("budgets") {
-        let mut budget = Fields::at_path(&pair.value, format!("budgets.{}", pair.key), fields.faults());
+    for (pair, mut budget) in fields.named("budgets") {
         budgets.push(RawBudget {
             name: spanned(pair.key.clone(), pair.at, file),
             limit: amount(&mut budget, "limit", file),
@@ -145,11 +144,12 @@ fn budgets(fields: &mut Fields<'_, '_>, file: &Arc<str>) -> Vec<RawBudget> {
 
 fn read_message(mut fields: Fields<'_, '_>, file: &Arc<str>) -> Option<RawMessage> {
     let is_conversation = fields.has(CONVERSATION);
-    let name = if is_conversation {
-        Some(spanned(CONVERSATION.to_owned(), fields.at(), file))
-    } else {
-        text(&mut fields, "name", file)
-    };
+    let own = text(&mut fields, "name", file);
+    let conversation = read_conversation(fields.fields(CONVERSATION), file);
+    if let Some(own) = own.as_ref().filter(|_| is_conversation) {
+        fields.faults().add(Code::InvalidValue, own.at, "the conversation has no `name`; remove it");
+    }
+    let name = if is_conversation { Some(spanned(CONVERSATION.to_owned(), fields.at(), file)) } else { own };
     if name.is_none() {
         fields.faults().add(Code::InvalidValue, fields.at(), "a message needs a `name`, or to be `conversation:`");
     }
@@ -161,7 +161,7 @@ fn read_message(mut fields: Fields<'_, '_>, file: &Arc<str>) -> Option<RawMessag
         card: fields.bool("card").map(|card| spanned(card, fields.mark("card"), file)),
         remove: fields.bool("remove").unwrap_or(false),
         sections: fields.each("sections").into_iter().filter_map(|section| RawSection::read(section, file)).collect(),
-        conversation: is_conversation.then(|| read_conversation(fields.fields(CONVERSATION), file)),
+        conversation: is_conversation.then_some(conversation),
     };
     fields.finish();
     name.map(|_| message)

@@ -1,9 +1,11 @@
 //! `workspace.yaml`: what an operator sets for one workspace.
 
 mod inputs;
+mod keys;
 mod parse;
 mod values;
 
+pub use keys::schema;
 pub(super) use parse::parse;
 
 use jiff::tz::TimeZone;

@@ -7,7 +7,7 @@ use crate::{
     profile::ProfileSet,
     settings::RiskPolicy,
     workspace::{
-        manifest::{AgentSettings, ContextSettings, Lock, MANIFEST, Manifest, inputs, values},
+        manifest::{AgentSettings, ContextSettings, Lock, MANIFEST, Manifest, inputs, keys, values},
         tree::FileBytes,
     },
     yaml::{self, Fields, MAX_YAML_BYTES},
@@ -23,7 +23,7 @@ pub(in crate::workspace) fn parse(
     let text = text_of(file).map_err(|fault| vec![fault])?;
     let parsed = yaml::read(text, |node, faults| {
         let mut reader = values::Reader { risks, findings: Vec::new() };
-        let manifest = decode(Fields::root(node, faults), id, profiles, &mut reader);
+        let manifest = decode(Fields::root(node, faults).by(keys::ROOT), id, profiles, &mut reader);
         (!node.is_null()).then_some((manifest, reader.findings))
     });
     parsed.map_err(into_findings)
@@ -130,15 +130,9 @@ fn heartbeat(mut fields: Fields<'_, '_>, reader: &mut values::Reader) -> Option<
 }
 
 fn locked(root: &mut Fields<'_, '_>) -> Vec<Lock> {
-    let mut locks = Vec::new();
-    for (name, at) in root.texts("locked").unwrap_or_default() {
-        if let Some((_, lock)) = Lock::NAMES.iter().find(|(known, _)| *known == name) {
-            locks.push(*lock);
-        } else {
-            let known = Lock::NAMES.map(|(known, _)| known).join(", ");
-            root.faults().add(Code::InvalidValue, at, format!("unknown lock `{name}`; known: {known}"));
-        }
-    }
+    let words = root.choices("locked").unwrap_or_default();
+    let lock = |word: &str| Lock::NAMES.iter().find(|(known, _)| *known == word).map(|(_, lock)| *lock);
+    let mut locks: Vec<_> = words.into_iter().filter_map(|(word, _)| lock(word)).collect();
     if locks.contains(&Lock::Ephemeral) {
         locks.push(Lock::ConversationSystem);
     }
@@ -237,7 +231,7 @@ mod tests {
                 "workspace.yaml:16:13 INVALID_VALUE `context.files[1].path` names a file that is always looked for; remove the entry",
                 "workspace.yaml:17:7 INVALID_VALUE `context.files[2].path` is required: a path below the workspace",
                 "workspace.yaml:19:13 INVALID_VALUE `context.files[4].path` names a file that an entry above already names",
-                "workspace.yaml:20:10 INVALID_VALUE unknown lock `persna`; known: profile, persona, ephemeral, agent, time_zone, inputs, conversation_system",
+                "workspace.yaml:20:10 INVALID_VALUE `locked`: unknown value `persna`; known: profile, persona, ephemeral, agent, time_zone, inputs, conversation_system",
                 "workspace.yaml:21:15 WRONG_TYPE `expose_paths` must be `true` or `false`, not text",
                 "workspace.yaml:22:10 INVALID_VALUE unknown profile `nope`",
             ]

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The most entries of `context.files`.
-const MAX_EXTRA_FILES: usize = 64;
+pub(super) const MAX_EXTRA_FILES: usize = 64;
 
 /// Reads texts that go into prompts unchanged, and collects their risks.
 pub(super) struct Reader {

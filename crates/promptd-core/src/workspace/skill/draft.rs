@@ -13,7 +13,7 @@ use crate::{
 const MAX_NAME_CHARS: usize = 64;
 
 /// The most characters of a name that is shown at all: a longer one would take the place of other skills.
-const MAX_NAME_SHOWN: usize = 1_024;
+pub(super) const MAX_NAME_SHOWN: usize = 1_024;
 
 /// What a SKILL.md says.
 pub(super) struct Draft {

@@ -1,6 +1,6 @@
 //! The front matter of a SKILL.md, read as the Agent Skills specification says and as forgivingly as is safe.
 
-use super::repair::repair;
+use super::{keys, repair::repair};
 use crate::{
     finding::{Code, Finding, Place},
     yaml::{self, Fault, Mark, Node, Value},
@@ -65,11 +65,11 @@ pub(super) fn parse<'t>(text: &'t str, first_line: u32, path: &str) -> Result<Fr
             }
         }
     };
-    let (name, description) = (scalar("name"), scalar("description"));
+    let (name, description) = (scalar(keys::NAME.name), scalar(keys::DESCRIPTION.name));
     if !faults.is_empty() {
         return Err(faults);
     }
-    let description_node = pairs.iter().find(|pair| pair.key == "description").map(|pair| &pair.value);
+    let description_node = pairs.iter().find(|pair| pair.key == keys::DESCRIPTION.name).map(|pair| &pair.value);
     if let Some(cut) = description_node.and_then(Node::cut) {
         let at = into_file(cut.at());
         let message = format!("the `description` {cut}");

@@ -4,6 +4,7 @@ mod bundle;
 mod draft;
 mod find;
 mod front_matter;
+mod keys;
 mod load;
 mod repair;
 mod select;
@@ -12,6 +13,7 @@ mod tests;
 
 pub use bundle::{MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES};
 pub use find::{MAX_FOLDERS_SEARCHED, MAX_SKILL_DEPTH, MAX_SKILLS_FOUND};
+pub use keys::schema;
 pub use load::MAX_SKILL_BYTES;
 pub(super) use load::load;
 

@@ -1,30 +1,38 @@
-//! `--turn`: the contract's `Turn` from a YAML or JSON file, every fault reported with its place.
+//! Turn files: the contract's `Turn` from YAML or JSON, every fault reported with its place.
+//!
+//! `promptd render --turn` reads them.
 //!
 //! The file is walked along the contract's own descriptor. A deserializer would stop at the first fault and keep no
 //! positions; the names here are the contract's, so a field added there is known here.
 
-use promptd_contract::proto;
+mod schema;
+
+pub use schema::schema;
+
+use std::collections::HashSet;
+
+use promptd_contract::{json::descriptors, proto};
 use promptd_core::{
     finding::{Code, Finding},
     profile::ProfileSet,
     yaml::{self, Faults, Mark, Node, Pair, Scalar, Value as Yaml, nearest},
 };
-use prost_reflect::{DescriptorPool, DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Value};
-
-use super::profile::named;
+use prost_reflect::{DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Value};
 
 /// Whole numbers beyond this are not exact in a `google.protobuf.Struct`, whose numbers are doubles.
 const MAX_EXACT: u64 = 1 << 53;
 
 /// A turn file: the fields of a `Turn`, and the profile to render it by, which a request has beside its turn.
 #[derive(Debug, PartialEq)]
-pub(super) struct TurnFile {
-    pub(super) turn: proto::Turn,
-    pub(super) profile: Option<String>,
+pub struct TurnFile {
+    /// The turn; nothing but its form is checked.
+    pub turn: proto::Turn,
+    /// The profile.
+    pub profile: Option<String>,
 }
 
 /// Reads a turn file; `name` is its name for findings.
-pub(super) fn read(text: &str, name: &str, profiles: &ProfileSet) -> Result<TurnFile, Vec<Finding>> {
+pub fn read(text: &str, name: &str, profiles: &ProfileSet) -> Result<TurnFile, Vec<Finding>> {
     let findings = |faults: Vec<yaml::Fault>| faults.into_iter().map(|f| f.into_finding(name)).collect::<Vec<_>>();
     let decode = |root: &Node, faults: &Faults| {
         let mut root = root.clone();
@@ -52,7 +60,7 @@ fn take_profile(root: &mut Node, profiles: &ProfileSet, faults: &Faults) -> Opti
         return None;
     }
     let Some(Value::String(name)) = value(&node, &Kind::String, "profile", faults) else { return None };
-    if let Err(message) = named(profiles, &name) {
+    if let Err(message) = profiles.named(&name) {
         faults.add(Code::InvalidValue, node.at, message);
     }
     Some(name)
@@ -82,10 +90,10 @@ fn from_json(value: &serde_json::Value) -> Node {
 }
 
 /// A message of the contract by its name.
-pub(super) fn descriptor(name: &str) -> MessageDescriptor {
-    let pool = DescriptorPool::decode(proto::DESCRIPTORS).unwrap_or_default();
+#[must_use]
+pub fn descriptor(name: &str) -> MessageDescriptor {
     #[expect(clippy::expect_used, reason = "the contract is compiled in, and the names are literals")]
-    pool.get_message_by_name(&format!("promptd.v1.{name}")).expect("a message of the contract")
+    descriptors().get_message_by_name(&format!("promptd.v1.{name}")).expect("a message of the contract")
 }
 
 fn message(node: &Node, descriptor: &MessageDescriptor, path: &str, faults: &Faults) -> Option<DynamicMessage> {
@@ -108,13 +116,14 @@ fn fields(node: &Node, descriptor: &MessageDescriptor, path: &str, faults: &Faul
         _ if node.is_null() => &[],
         _ => return wrong(node, path, "a mapping", faults),
     };
+    let mut seen = HashSet::new();
     for pair in pairs {
         let field = descriptor.get_field_by_name(&pair.key).or_else(|| descriptor.get_field_by_json_name(&pair.key));
         let Some(field) = field else {
             unknown(pair, descriptor, path, faults);
             continue;
         };
-        if message.has_field(&field) {
+        if !seen.insert(field.number()) {
             faults.add(Code::DuplicateKey, pair.at, format!("duplicate key `{path}.{}`", field.name()));
         }
         if pair.value.is_null() {
@@ -153,7 +162,7 @@ fn value(node: &Node, kind: &Kind, path: &str, faults: &Faults) -> Option<Value>
         Yaml::Scalar(scalar) if !scalar.is_null() => Some(scalar),
         _ => None,
     };
-    let whole = || scalar.and_then(Scalar::as_number).and_then(|number| number.as_u64());
+    let whole = || scalar.and_then(Scalar::as_count);
     match kind {
         Kind::String => match scalar {
             Some(scalar) if scalar.as_bool().is_none() && scalar.as_number().is_none() => {

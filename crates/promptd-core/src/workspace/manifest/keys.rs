@@ -1,0 +1,104 @@
+//! The keys of `workspace.yaml`: what the file is read by, and its JSON Schema.
+
+use serde_json::Value;
+
+use super::{Lock, values::MAX_EXTRA_FILES};
+use crate::{
+    id,
+    yaml::{
+        schema,
+        shape::{Key, Shape, Text, names},
+    },
+};
+
+/// The JSON Schema of `workspace.yaml`. Whether there is a profile, an input or a time zone of the name that is given only
+/// the service knows.
+#[must_use]
+pub fn schema() -> Value {
+    let description = "What an operator sets for one workspace of promptd. Every key is optional.";
+    schema::document("workspace.yaml", description, schema::mapping(ROOT))
+}
+
+const LOCKS: [&str; 7] = names(&Lock::NAMES);
+
+/// One line that is not blank.
+const ONE_LINE: Text = Text::like(
+    r"^\s*[^\s\u0000-\u001f\u007f-\u009f\u2028\u2029]([^\u0000-\u001f\u007f-\u009f\u2028\u2029]*[^\s\u0000-\u001f\u007f-\u009f\u2028\u2029])?\s*$",
+);
+
+/// A path that stays below the folder that it starts from, and is safe to print. See `is_inside`.
+const INSIDE: Text = Text::like(
+    r"^(?!\.{1,2}(/|$))[^/\\:\u0000-\u001f\u007f-\u009f]+(/(?!\.{1,2}(/|$))[^/\\:\u0000-\u001f\u007f-\u009f]+)*$",
+);
+
+/// The keys of the file.
+pub(super) const ROOT: &[Key] = &[
+    Key::new("agent", Shape::Map(AGENT), "How the agent is named, and how it speaks."),
+    Key::new("profile", Shape::Text(Text::like(id::PATTERN)), "The recipe that prompts are assembled by; `promptd profile list` shows all.")
+        .or("five-layer"),
+    Key::new("context", Shape::Map(CONTEXT), "The context files: how much of them is shown, and which there are beyond AGENTS.md, SOUL.md and IDENTITY.md."),
+    Key::new("heartbeat", Shape::Map(HEARTBEAT), "Turns that the heartbeat timer starts."),
+    Key::new("expose_paths", Shape::Bool, "Whether prompts may show absolute paths of the server's machine; `false` shows ids and `skill://` addresses.")
+        .or("true"),
+    Key::new("locked", Shape::Choices { words: &LOCKS, least: 0 }, "What a turn may not set; one that does is refused with PERMISSION_DENIED. `ephemeral` includes `conversation_system`.")
+        .or("[]"),
+    Key::new("inputs", Shape::Pairs, "Values for inputs that the profile declares, used where a turn gives none; `promptd profile show NAME` lists them."),
+    Key::new("skills", Shape::Map(SKILLS), "Which skills prompts show."),
+];
+
+const AGENT: &[Key] = &[
+    Key::new("id", Shape::Text(ONE_LINE), "The agent's id in the runtime facts. Default: the workspace's id."),
+    Key::new("name", Shape::Text(ONE_LINE), "The agent's name in the runtime facts. Default: the workspace's id."),
+    Key::new("persona", Shape::Text(Text::ANY), "Shown below the heading Persona; SOUL.md does not replace it. A turn may override it. Blank: none."),
+    Key::new("time_zone", Shape::Text(Text::like(r"^\S+$")), "The zone of the clock in the runtime facts, by its IANA name, such as `Europe/Berlin`. A turn may override it.")
+        .or("UTC"),
+    Key::new("skip_context_files", Shape::Bool, "Leaves the context files out of every prompt.").or("false"),
+    Key::new("ephemeral_system_prompt", Shape::Text(Text::ANY), "The last system message of every turn that does not set its own. Blank: none."),
+];
+
+const CONTEXT: &[Key] = &[
+    Key::new("max_chars_per_file", Shape::Count, "The most characters shown of one context file; 0: none fit.")
+        .or("4000"),
+    Key::new("max_chars_total", Shape::Count, "The most characters shown of all context files together; 0: none fit.")
+        .or("12000"),
+    Key::new(
+        "files",
+        Shape::Each { keys: FILE, most: MAX_EXTRA_FILES },
+        "Files beyond AGENTS.md, SOUL.md and IDENTITY.md, in the order in which prompts show them.",
+    )
+    .or("[]"),
+];
+
+const FILE: &[Key] = &[
+    Key::new(
+        "path",
+        Shape::Text(INSIDE),
+        "Relative to the workspace, such as `docs/RUNBOOK.md`; not one of the three that are always looked for.",
+    )
+    .required(),
+    Key::new(
+        "purpose",
+        Shape::Text(Text::like(r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$")),
+        "What the file is for, on one line. Blank: no line about it.",
+    ),
+];
+
+const HEARTBEAT: &[Key] = &[Key::new(
+    "protocol",
+    Shape::Text(Text::ANY),
+    "Replaces the built-in protocol of heartbeat turns. Blank or null: the built-in one.",
+)];
+
+const SKILLS: &[Key] = &[
+    Key::new("enabled", Shape::Bool, "`false` leaves the skills out of every prompt.").or("true"),
+    Key::new(
+        "allowlist",
+        Shape::Texts(GLOB),
+        "Globs over skill names, without regard to case. Absent: all skills; `[]`: none.",
+    ),
+    Key::new("blocklist", Shape::Texts(GLOB), "Globs over skill names and folder names; it wins over the allowlist.")
+        .or("[]"),
+];
+
+/// A glob that is not empty; how it must be written is more than a pattern can say.
+const GLOB: Text = Text { pattern: Some("."), most: Some(crate::globs::MAX_GLOB_BYTES) };

@@ -1,6 +1,6 @@
 //! `promptd check`: every finding of every workspace.
 
-use std::{collections::BTreeSet, process::ExitCode};
+use std::{collections::BTreeSet, path::Path, process::ExitCode};
 
 use clap::ValueEnum;
 use promptd_core::{
@@ -10,10 +10,13 @@ use promptd_core::{
 };
 
 use super::{
-    CommandResult, Failure, is_styled,
+    CommandResult, Failure,
+    diff::lines::{self, Marks},
+    is_styled,
     load::{Loaded, Offline},
     print,
     settings::ConfigFile,
+    snapshot::{self, Differing},
 };
 
 /// Reports every finding of workspaces, with file, line and excerpt.
@@ -27,6 +30,9 @@ pub(super) struct Arguments {
     /// Warnings count as errors.
     #[arg(long)]
     deny_warnings: bool,
+    /// Also compares the prompts of the turns in `.promptd/turns` with what `promptd snapshot` wrote there.
+    #[arg(long)]
+    snapshots: bool,
     /// The format of the findings.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -49,12 +55,20 @@ enum Format {
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let offline = Offline::open(&arguments.config, &arguments.workspaces)?;
     let mut reported = Vec::new();
+    let mut differences = String::new();
     let mut failed: Option<Failure> = None;
     for loaded in offline.load() {
         match loaded {
             Ok(loaded) => {
                 loaded.argument.note_missing_files();
-                reported.extend(offline.report(&loaded.argument, &findings(&offline, &loaded)));
+                let mut found = findings(&offline, &loaded);
+                if arguments.snapshots && loaded.result.is_ok() {
+                    for differing in snapshot::compare(&offline, &loaded.argument)? {
+                        differences += &shown(&differing, &loaded.argument.folder);
+                        found.push(differing.finding);
+                    }
+                }
+                reported.extend(offline.report(&loaded.argument, &found));
             }
             Err(failure) => match &mut failed {
                 Some(first) => first.text = format!("{}\n{}", first.text.trim_end(), failure.text),
@@ -66,12 +80,29 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
     if failed.is_none() || !reported.is_empty() || arguments.format != Format::Human {
         print(rendered(arguments.format, &reported))?;
     }
+    // Behind a document that a program reads, they would be no part of it.
+    if arguments.format == Format::Human {
+        print(&differences)?;
+    } else {
+        eprint!("{differences}");
+    }
     let counts = Counts::of(reported.iter().map(|one| &one.finding));
     match failed {
         Some(failure) => Err(failure),
         None if counts.errors > 0 || (arguments.deny_warnings && counts.warnings > 0) => Ok(ExitCode::from(1)),
         None => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// What of a snapshot differs, below its name.
+fn shown(differing: &Differing, folder: &str) -> String {
+    if differing.diff.is_empty() {
+        return String::new();
+    }
+    let marks = if is_styled(&std::io::stdout()) { Marks::Colour } else { Marks::Brackets };
+    let Place::File { path, .. } = &differing.finding.place else { return String::new() };
+    let file = Path::new(folder).join(path);
+    format!("{}\n{}\n", file.display(), lines::render(&differing.diff, marks, "  "))
 }
 
 fn rendered(format: Format, reported: &[Reported]) -> String {

@@ -156,7 +156,7 @@ impl WorkspaceArgument {
         }
     }
 
-    fn id(&self) -> String {
+    pub(super) fn id(&self) -> String {
         self.single.id.to_string()
     }
 }

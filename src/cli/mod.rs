@@ -16,6 +16,7 @@ mod render;
 mod schema;
 mod serve;
 mod settings;
+mod snapshot;
 mod turn_file;
 
 use std::{
@@ -44,6 +45,7 @@ enum Command {
     Render(render::Arguments),
     Check(check::Arguments),
     Diff(diff::Arguments),
+    Snapshot(snapshot::Arguments),
     Init(init::Arguments),
     Profile(profile::Arguments),
     Schema(schema::Arguments),
@@ -84,6 +86,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Render(arguments) => render::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
+        Command::Snapshot(arguments) => snapshot::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),

@@ -8,8 +8,12 @@ use std::{
 
 use jiff::Timestamp;
 use promptd::{config::Config, turn_file as turn};
-use promptd_contract::{decode, proto};
-use promptd_core::{profile::ProfileSet, turn::Turn};
+use promptd_contract::decode::{self, Violation};
+use promptd_core::{
+    finding::{Code, Finding, Place},
+    profile::ProfileSet,
+    turn::Turn,
+};
 
 use super::{Failure, settings};
 
@@ -31,22 +35,35 @@ pub(super) fn read(path: Option<&Path>, config: &Config, profiles: &ProfileSet) 
         None => ("the turn".to_owned(), String::new()),
         Some(path) => (path.display().to_string(), text(path)?),
     };
-    let file = turn::read(&text, &name, profiles)
-        .map_err(|findings| Failure::input(settings::report(&findings, &name, Some(&text))))?;
-    let turn = checked(file.turn, config, &name)?;
-    Ok(TurnAndProfile { turn, profile: file.profile })
-}
-
-/// The turn of a file that can be read.
-pub(super) fn checked(raw: proto::Turn, config: &Config, name: &str) -> Result<Turn, Failure> {
-    decode::turn(raw, &config.grpc.request, Timestamp::now()).map_err(|violations| {
+    parse(&text, &name, Timestamp::now(), config, profiles).map_err(|findings| {
+        let (violations, faults): (Vec<_>, _) =
+            findings.into_iter().partition(|finding| matches!(finding.place, Place::Field(_)));
+        if violations.is_empty() {
+            return Failure::input(settings::report(&faults, &name, Some(&text)));
+        }
         let lines: Vec<_> = violations.iter().map(|violation| format!("error: {violation}")).collect();
         Failure::input(format!("{}\n  in {name}", lines.join("\n")))
     })
 }
 
-/// The turn files of a workspace, in name order.
-pub(super) fn of_workspace(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// The turn of a file's text; `now` is its time if it sets none. Faults are at a place of the file, or in a field of the turn.
+pub(super) fn parse(
+    text: &str,
+    name: &str,
+    now: Timestamp,
+    config: &Config,
+    profiles: &ProfileSet,
+) -> Result<TurnAndProfile, Vec<Finding>> {
+    let file = turn::read(text, name, profiles)?;
+    let fault =
+        |violation: Violation| Finding::new(Code::InvalidValue, Place::Field(violation.field), violation.message);
+    let turn = decode::turn(file.turn, &config.grpc.request, now);
+    let turn = turn.map_err(|violations| violations.into_iter().map(fault).collect::<Vec<_>>())?;
+    Ok(TurnAndProfile { turn, profile: file.profile })
+}
+
+/// The files of a workspace's folder of turns whose names end so, in name order.
+pub(super) fn of_workspace(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Failure> {
     let turns = folder.join(TURNS_FOLDER);
     let failure = |error: io::Error| Failure::run(format!("cannot read the folder {}: {error}", turns.display()));
     let entries = match fs::read_dir(&turns) {
@@ -54,8 +71,8 @@ pub(super) fn of_workspace(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         entries => entries.map_err(failure)?,
     };
     let paths = entries.map(|entry| Ok(entry.map_err(failure)?.path())).collect::<Result<Vec<_>, Failure>>()?;
-    let is_turn = |path: &PathBuf| path.extension().is_some_and(|extension| extension == EXTENSION);
-    let mut paths: Vec<_> = paths.into_iter().filter(is_turn).collect();
+    let has_extension = |path: &PathBuf| path.extension().is_some_and(|own| own == extension);
+    let mut paths: Vec<_> = paths.into_iter().filter(has_extension).collect();
     paths.sort();
     Ok(paths)
 }

@@ -14,4 +14,5 @@ mod manual;
 mod profile;
 mod render;
 mod serve;
+mod snapshot;
 mod support;

@@ -23,7 +23,6 @@ use self::version::Version;
 use super::{
     CommandResult, Failure, is_styled, print, profile,
     settings::ConfigFile,
-    turn,
     turn_file::{self, TurnAndProfile},
 };
 
@@ -88,7 +87,7 @@ fn compare(arguments: &Arguments) -> CommandResult {
     let snapshots = [before.load(&offline)?, after.load(&offline)?];
     let mut files: Vec<_> = arguments.turns.iter().cloned().map(Some).collect();
     if files.is_empty() {
-        files.extend(turn_file::of_workspace(after.folder())?.into_iter().map(Some));
+        files.extend(turn_file::of_workspace(after.folder(), turn_file::EXTENSION)?.into_iter().map(Some));
     }
     if files.is_empty() {
         files.push(None);
@@ -145,7 +144,7 @@ fn json(compared: &[Compared]) -> Result<String, Failure> {
             Side { revision: &from.0, profile: &from.1 },
             Side { revision: &to.0, profile: &to.1 },
         );
-        let mut message = DynamicMessage::new(turn::descriptor("DiffPromptResponse"));
+        let mut message = DynamicMessage::new(promptd::turn_file::descriptor("DiffPromptResponse"));
         message.transcode_from(&answer).map_err(|error| failure(&error))?;
         let diff = serde_json::to_value(&message).map_err(|error| failure(&error))?;
         Ok(serde_json::json!({ "turn": one.turn, "diff": diff }))

@@ -102,6 +102,12 @@ impl TextDiff {
         self.hunks.is_empty() && self.lines_left_out == 0
     }
 
+    /// What differs between two texts, in bounded time.
+    #[must_use]
+    pub fn of(before: &str, after: &str) -> Self {
+        Self::new(before, after, &mut Effort::default())
+    }
+
     pub(super) fn new(before: &str, after: &str, effort: &mut Effort) -> Self {
         let mut diff = Self::default();
         if before == after {

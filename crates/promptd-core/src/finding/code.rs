@@ -165,6 +165,14 @@ codes! {
     /// The opening or the closing tag of a reply's thoughts is missing.
     ThoughtsUnpaired = "THOUGHTS_UNPAIRED", Warning, "If text is missing, remove the tag's name from the profile's `reply.thoughts`.";
 
+    // -- snapshots of prompts
+    /// The prompt of a workspace's turn is not the one that its snapshot has.
+    SnapshotDiffers = "SNAPSHOT_DIFFERS", Error, "If the new prompt is right, run `promptd snapshot`, and commit what it writes.";
+    /// A turn in `.promptd/turns` has no snapshot.
+    SnapshotMissing = "SNAPSHOT_MISSING", Error, "Run `promptd snapshot`, and commit what it writes.";
+    /// A snapshot in `.promptd/turns` has no turn.
+    SnapshotUnused = "SNAPSHOT_UNUSED", Warning, "Run `promptd snapshot`, which removes it, or bring the turn back.";
+
     // -- risks
     /// Text of the workspace has hidden characters.
     HiddenCharacters = "HIDDEN_CHARACTERS", Warning, "Remove them, or set `risks: strip`.";

@@ -47,7 +47,7 @@ fn of(shape: &Shape) -> Value {
         Shape::Span { least } => span(least),
         Shape::Choice(words) => choice(words),
         Shape::Text(rule) => text(rule),
-        Shape::Texts(rule) => list(scalar(rule)),
+        Shape::Texts(rule) => list(&scalar(rule)),
     }
 }
 

@@ -75,7 +75,7 @@ fn of(shape: &Shape) -> Value {
             json!({"if": {"type": "string"}, "then": choice(words), "else": mapping(keys)})
         }
         Shape::TextsOrMap(rule, keys) => {
-            json!({"if": {"type": "array"}, "then": list(scalar(rule)), "else": mapping(keys)})
+            json!({"if": {"type": "array"}, "then": list(&scalar(rule)), "else": mapping(keys)})
         }
         Shape::Number => json!({"type": "number"}),
         Shape::Bool => json!({"type": "boolean"}),
@@ -86,9 +86,9 @@ fn of(shape: &Shape) -> Value {
             text(&Text::like("^0*(\\.[0-9]+|0\\.?[0-9]*|1(\\.0*)?)$")),
             text(&Text::like(NAME)),
         ]}),
-        Shape::Texts(rule) => list(scalar(rule)),
+        Shape::Texts(rule) => list(&scalar(rule)),
         Shape::Choices { words, least } => {
-            let mut schema = list(choice(words));
+            let mut schema = list(&choice(words));
             if *least > 0 {
                 schema["minItems"] = (*least).into();
             }
@@ -96,7 +96,7 @@ fn of(shape: &Shape) -> Value {
         }
         Shape::Map(keys) => mapping(keys),
         Shape::Each { keys, most } => {
-            let mut schema = list(mapping(keys));
+            let mut schema = list(&mapping(keys));
             if *most < usize::MAX {
                 schema["maxItems"] = (*most).into();
             }
@@ -143,7 +143,7 @@ pub fn count(least: u64) -> Value {
 
 /// A list of such items.
 #[must_use]
-pub fn list(items: Value) -> Value {
+pub fn list(items: &Value) -> Value {
     json!({"type": "array", "items": items})
 }
 

@@ -11,7 +11,6 @@ mod words;
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::ValueEnum;
-use promptd::turn_file as turn;
 use promptd_contract::encode::{self, Side};
 use promptd_core::{
     diff::{PromptDiff, diff},

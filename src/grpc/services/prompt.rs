@@ -208,7 +208,7 @@ fn contract_of(
     given: Option<Map<String, Value>>,
 ) -> Result<ContractOfReply, Error> {
     let inputs = given.map(|given| profile::complete_inputs(profile, own, &given)).transpose();
-    let inputs = inputs.map_err(|e| Error::invalid(&format!("inputs{}", e.path), e.message))?;
+    let inputs = inputs.map_err(|e| Error::invalid(format!("inputs{}", e.path), e.message))?;
     Ok((Arc::clone(&profile.reply), inputs))
 }
 

@@ -121,7 +121,7 @@ mod tests {
     }
 
     fn with_files(paths: &[&str]) -> proto::DiffPromptRequest {
-        let file = |path: &&str| proto::ProposedFile { path: (*path).to_owned(), content: b"x".to_vec().into() };
+        let file = |path: &&str| proto::ProposedFile { path: (*path).to_owned(), content: b"x".to_vec() };
         let files = paths.iter().map(file).collect();
         let after = diff_prompt_request::After::Proposed(proto::ProposedWorkspace { files });
         proto::DiffPromptRequest { workspace_id: "harbor".into(), after: Some(after), ..Default::default() }

@@ -47,6 +47,7 @@ fn every_field_of_a_request_changes_the_decoded_request() {
     every_field("PlanHistoryRequest", "messages.tool_calls.arguments_json", plan);
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "it is what decoding asks whether a caller may name a workspace")]
 fn allowed(_: &Id) -> Result<(), Vec<Violation>> {
     Ok(())
 }

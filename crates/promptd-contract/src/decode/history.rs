@@ -215,8 +215,8 @@ fn thresholds(raw: &proto::HistoryThresholds, violations: &mut Violations) -> Th
         rollup_size: numbers.count("rollup_size", raw.rollup_size, 2..=MAX_ROLLUP, kern.rollup_size),
         rollup_tokens: numbers.given("rollup_tokens", raw.rollup_tokens, tokens, kern.rollup_tokens),
     };
-    numbers.in_order("max_summary_tokens", made.max_summary_tokens, "min_summary_tokens", made.min_summary_tokens);
-    numbers.in_order("chunk_messages", made.chunk_messages, "min_messages", made.min_messages);
+    numbers.in_order("max_summary_tokens", &made.max_summary_tokens, "min_summary_tokens", &made.min_summary_tokens);
+    numbers.in_order("chunk_messages", &made.chunk_messages, "min_messages", &made.min_messages);
     made
 }
 
@@ -242,7 +242,7 @@ impl Numbers<'_> {
         given.map_or(default, |number| count(self.given(field, Some(number), range, number)))
     }
 
-    fn in_order<T: PartialOrd + fmt::Display>(&mut self, field: &str, more: T, than: &str, less: T) {
+    fn in_order<T: PartialOrd + fmt::Display>(&mut self, field: &str, more: &T, than: &str, less: &T) {
         if more < less {
             self.violations.add(format!("thresholds.{field}"), format!("is {more}; must be at least {than}, {less}"));
         }

@@ -19,7 +19,7 @@ pub fn plan_history_response(plan: Plan, request: &PlanRequest) -> proto::PlanHi
     };
     proto::PlanHistoryResponse {
         segments: segments.into_iter().map(|segment| planned(segment, request)).collect(),
-        rollups: rollups.into_iter().map(|rollup| rolled_up(rollup, request)).collect(),
+        rollups: rollups.iter().map(|rollup| rolled_up(rollup, request)).collect(),
         unsummarised: unsummarised(request),
         settled_end,
         waiting: waiting.map(waits),
@@ -46,7 +46,7 @@ fn planned(segment: PlannedSegment, request: &PlanRequest) -> proto::PlannedSegm
     }
 }
 
-fn rolled_up(rollup: Rollup, request: &PlanRequest) -> proto::PlannedRollup {
+fn rolled_up(rollup: &Rollup, request: &PlanRequest) -> proto::PlannedRollup {
     proto::PlannedRollup {
         level: rollup.level,
         child_ids: rollup.children.iter().map(|&child| request.history.segments[child].id.clone()).collect(),

@@ -16,7 +16,7 @@ fn workspace(files: &[(&str, &str)]) -> Prepared {
     let snapshot = load(&Load {
         id: &Id::parse("harbor").unwrap(),
         root: "/srv/agents/harbor",
-        tree: &MemoryTree::from_iter(files.iter().copied()),
+        tree: &files.iter().copied().collect::<MemoryTree>(),
         shared_skills: &[],
         profiles: Arc::new(ProfileSet::built_in()),
         settings: Arc::new(Settings::default()),
@@ -138,8 +138,10 @@ fn another_profile_moves_what_both_have() {
 
 #[test]
 fn hostile_texts_take_bounded_time() {
-    let lines = |word: &str| (0..90_000).map(|i| format!("{word}{i}\n")).collect::<String>();
-    let words = |word: &str| (0..90_000).map(|i| format!("{word}{i} ")).collect::<String>();
+    let numbered = |word: &str, end: &str| -> String {
+        (0..90_000).flat_map(|i| [word.to_owned(), i.to_string(), end.to_owned()]).collect()
+    };
+    let (lines, words) = (|word: &str| numbered(word, "\n"), |word: &str| numbered(word, " "));
     let limits = "context:\n  max_chars_per_file: 1000000\n  max_chars_total: 5000000\n";
     let (a, b, c, d) = (lines("a"), lines("b"), words("c"), words("d"));
     let before = [("workspace.yaml", limits), ("AGENTS.md", &a), ("SOUL.md", &c)];

@@ -234,6 +234,8 @@ fn line(tag: ChangeTag, pieces: &[(bool, &str)]) -> Line {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -246,7 +248,7 @@ mod tests {
     fn shown(diff: &TextDiff) -> String {
         let mut out = String::new();
         for hunk in &diff.hunks {
-            out += &format!("@ {} {}\n", hunk.before_line, hunk.after_line);
+            writeln!(out, "@ {} {}", hunk.before_line, hunk.after_line).unwrap();
             for line in &hunk.lines {
                 out.push(match line.kind {
                     LineKind::Same => ' ',
@@ -254,7 +256,8 @@ mod tests {
                     LineKind::Added => '+',
                 });
                 for piece in &line.pieces {
-                    out += &if piece.changed { format!("[{}]", piece.text) } else { piece.text.clone() };
+                    let (open, close) = if piece.changed { ("[", "]") } else { ("", "") };
+                    out.extend([open, &piece.text, close]);
                 }
                 out.push('\n');
             }
@@ -301,13 +304,15 @@ mod tests {
 
     #[test]
     fn what_is_too_long_to_compare_is_replaced_and_says_so() {
-        let text =
-            |word: &str| format!("first\n{}last", (0..20_000).map(|i| format!("{word} {i}\n")).collect::<String>());
+        let numbered = |word: &str, end: &str| -> String {
+            (0..20_000).flat_map(|i| [word.to_owned(), i.to_string(), end.to_owned()]).collect()
+        };
+        let text = |word: &str| format!("first\n{}last", numbered(word, "\n"));
         let found = diff(&text("old"), &text("new"));
         assert!(found.coarse);
         let [hunk] = &found.hunks[..] else { panic!("{}", found.hunks.len()) };
         assert_eq!((hunk.lines.len() as u64, found.lines_left_out), (MAX_LINES, 40_000 - (MAX_LINES - 1)));
-        let words = |word: &str| format!("{word} {}", (0..20_000).map(|i| format!("{word}{i} ")).collect::<String>());
+        let words = |word: &str| format!("{word} {}", numbered(word, " "));
         let found = diff(&words("a"), &words("b"));
         assert!(found.coarse && found.hunks[0].lines.len() == 2);
     }

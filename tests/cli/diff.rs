@@ -92,8 +92,8 @@ fn nothing_in_a_workspace_is_markup_in_a_comment() {
 
 #[test]
 fn a_comment_is_never_longer_than_github_takes() {
-    let lines =
-        |word: &str| (0..12_000).map(|i| format!("{word} {i} is a line of the house rules\n")).collect::<String>();
+    let line = |word: &str, i: u32| [word.to_owned(), i.to_string(), " is a line of the house rules\n".to_owned()];
+    let lines = |word: &str| (0..12_000).flat_map(|i| line(word, i)).collect::<String>();
     let limit = "context: {max_chars_per_file: 900000, max_chars_total: 900000}\n";
     let home = folder(&[
         ("one/AGENTS.md", &lines("a")),

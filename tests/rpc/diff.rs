@@ -21,14 +21,13 @@ use crate::{
 
 const RULES: &str = "# Rules\nAnswer in one sentence.\n";
 
-fn request(after: Option<After>) -> DiffPromptRequest {
-    DiffPromptRequest { workspace_id: "harbor".into(), after, ..Default::default() }
+fn request(after: impl Into<Option<After>>) -> DiffPromptRequest {
+    DiffPromptRequest { workspace_id: "harbor".into(), after: after.into(), ..Default::default() }
 }
 
-fn proposed(files: &[(&str, &str)]) -> Option<After> {
-    let file =
-        |(path, text): &(&str, &str)| ProposedFile { path: (*path).into(), content: text.as_bytes().to_vec().into() };
-    Some(After::Proposed(ProposedWorkspace { files: files.iter().map(file).collect() }))
+fn proposed(files: &[(&str, &str)]) -> After {
+    let file = |(path, text): &(&str, &str)| ProposedFile { path: (*path).into(), content: text.as_bytes().to_vec() };
+    After::Proposed(ProposedWorkspace { files: files.iter().map(file).collect() })
 }
 
 async fn diff(rig: &Rig, request: DiffPromptRequest) -> Result<DiffPromptResponse, Status> {
@@ -202,7 +201,8 @@ async fn a_proposal_keeps_the_shared_skills_that_are_shown() {
 #[tokio::test]
 async fn hostile_proposals_are_answered() {
     let rig = Rig::start().await;
-    let lines = |word: &str| (0..100_000).map(|i| format!("{word}{i}\n")).collect::<String>();
+    let line = |word: &str, i: u32| [word.to_owned(), i.to_string(), "\n".to_owned()];
+    let lines = |word: &str| (0..100_000).flat_map(|i| line(word, i)).collect::<String>();
     let limits = "context: {max_chars_per_file: 2000000, max_chars_total: 2000000}\n";
     rig.publish("harbor", MemoryTree::new().file("AGENTS.md", lines("a")).file("workspace.yaml", limits));
     let found = diff(&rig, request(proposed(&[("AGENTS.md", &lines("b")), ("workspace.yaml", limits)]))).await.unwrap();

@@ -222,7 +222,7 @@ impl Calls {
             self.rig.publish(&workspace, revision.tree());
             let get = proto::GetWorkspaceRequest { workspace_id: workspace.clone() };
             let now = self.workspaces.clone().get_workspace(by(get)).await.unwrap().into_inner().workspace.unwrap();
-            self.hides_from_token(case, &now)?;
+            hides_from_token(case, &now)?;
             seen.push(now.revision);
         }
         let newest = case.revisions.last().unwrap();
@@ -302,30 +302,11 @@ impl Calls {
             Code::PermissionDenied => &self.locked,
             Code::FailedPrecondition | Code::NotFound => &self.expired,
             // An input that is not the name of a skill that this caller may see, or a file that the profile does not have.
-            Code::InvalidArgument => return self.hides_from_token_but(case, newest, status),
+            Code::InvalidArgument => return hides_from_token_but(case, newest, status),
             _ => return Err(TestCaseError::fail(format!("{status:?}"))),
         };
         count(of_code, 1);
-        self.hides_from_token_but(case, newest, status)
-    }
-
-    fn hides_from_token_but(&self, case: &Case, newest: &Revision, status: &Status) -> Result<(), TestCaseError> {
-        let own = case.turn.activates.map(|(skill, _)| skill);
-        let text = format!("{status:?}");
-        for skill in SKILLS.into_iter().filter(|skill| Some(*skill) != own) {
-            let by_token = case.token.as_ref().is_some_and(|token| !token.contains(&skill));
-            prop_assert!(!((by_token || newest.hides(skill)) && text.contains(skill)), "`{}` in {}", skill, text);
-        }
-        Ok(())
-    }
-
-    /// What the token does not admit does not exist for its caller.
-    fn hides_from_token(&self, case: &Case, answer: &impl std::fmt::Debug) -> Result<(), TestCaseError> {
-        let text = format!("{answer:?}");
-        for skill in SKILLS.iter().filter(|skill| case.token.as_ref().is_some_and(|token| !token.contains(skill))) {
-            prop_assert!(!text.contains(skill), "`{}` in {}", skill, text);
-        }
-        Ok(())
+        hides_from_token_but(case, newest, status)
     }
 
     async fn check_skills(&self, case: &Case, newest: &Revision, workspace: &str) -> Result<(), TestCaseError> {
@@ -336,7 +317,7 @@ impl Calls {
             ..Default::default()
         };
         let listed = self.workspaces.clone().list_skills(by(list)).await.unwrap().into_inner();
-        self.hides_from_token(case, &listed)?;
+        hides_from_token(case, &listed)?;
         for skill in SKILLS {
             let by_token = case.token.as_ref().is_some_and(|token| !token.contains(&skill));
             let hidden = newest.hides(skill) || by_token || filter.is_some_and(|filter| filter.hides(skill));
@@ -379,4 +360,23 @@ fn what_a_token_a_lock_a_filter_or_skip_hides_is_in_no_answer() {
     ] {
         assert!(seen.get() > 10, "{what}: {}", seen.get());
     }
+}
+
+fn hides_from_token_but(case: &Case, newest: &Revision, status: &Status) -> Result<(), TestCaseError> {
+    let own = case.turn.activates.map(|(skill, _)| skill);
+    let text = format!("{status:?}");
+    for skill in SKILLS.into_iter().filter(|skill| Some(*skill) != own) {
+        let by_token = case.token.as_ref().is_some_and(|token| !token.contains(&skill));
+        prop_assert!(!((by_token || newest.hides(skill)) && text.contains(skill)), "`{}` in {}", skill, text);
+    }
+    Ok(())
+}
+
+/// What the token does not admit does not exist for its caller.
+fn hides_from_token(case: &Case, answer: &impl std::fmt::Debug) -> Result<(), TestCaseError> {
+    let text = format!("{answer:?}");
+    for skill in SKILLS.iter().filter(|skill| case.token.as_ref().is_some_and(|token| !token.contains(skill))) {
+        prop_assert!(!text.contains(skill), "`{}` in {}", skill, text);
+    }
+    Ok(())
 }

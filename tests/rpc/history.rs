@@ -19,7 +19,7 @@ fn said(role: proto::Role, content: String) -> proto::HistoryMessage {
 fn messages() -> Vec<proto::HistoryMessage> {
     let topics = ["the berth, the tide and the tug at quay", "the invoice, the ledger and the auditor of tax"];
     let message = |index: usize| {
-        let role = if index % 2 == 0 { proto::Role::User } else { proto::Role::Assistant };
+        let role = if index.is_multiple_of(2) { proto::Role::User } else { proto::Role::Assistant };
         said(role, format!("{} {}", topics[index / 15], index % 4))
     };
     (0..30).map(message).collect()

@@ -1,6 +1,8 @@
 //! The JSON Schemas and the readers agree: neither accepts what the other refuses, on the project's own files and on
 //! mistakes made of them. `exceptions.yaml` lists what a schema cannot say, with the reasons.
 
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
+
 mod corpus;
 mod exceptions;
 mod mistakes;

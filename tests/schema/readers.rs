@@ -62,7 +62,7 @@ impl Kind {
             Self::Profile => messages(profile::load(&[("p.yaml".into(), text.into_bytes())], None).1),
             Self::Config => {
                 let read = Config::read(&text, "promptd.yaml", Path::new("/etc"), &Overrides::default());
-                read.map(|_| Vec::new()).unwrap_or_else(messages)
+                read.map_or_else(messages, |_| Vec::new())
             }
             Self::Turn => match turn_file::read(&text, "turn.yaml", &PROFILES) {
                 Err(findings) => messages(findings),

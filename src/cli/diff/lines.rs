@@ -59,11 +59,12 @@ fn text(line: &Line, marks: Marks) -> String {
     let mut out = String::from(sign);
     for piece in &line.pieces {
         let text = visible(&piece.text);
-        out += &match marks {
-            _ if !piece.changed => text,
-            Marks::Colour => format!("{REVERSE}{text}{NOT_REVERSE}"),
-            Marks::Brackets => format!("{open}{text}{close}"),
+        let (before, after) = match marks {
+            _ if !piece.changed => ("", ""),
+            Marks::Colour => (REVERSE, NOT_REVERSE),
+            Marks::Brackets => (open, close),
         };
+        out.extend([before, &text, after]);
     }
     if marks == Marks::Colour && !colour.is_empty() { format!("{colour}{out}{RESET}") } else { out }
 }

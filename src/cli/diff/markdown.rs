@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use promptd_core::{diff::PromptDiff, finding::Finding, text::thousands};
+use promptd_core::{diff::PromptDiff, finding::Finding, render::CachedPrefix, text::thousands};
 
 use super::{
     Compared,
@@ -45,7 +45,7 @@ fn row(out: &mut String, one: &Compared) {
     let diff = &one.diff;
     let lost = |format: &str| {
         let cache = diff.cache.iter().find(|cache| cache.prefix.format.as_str() == format);
-        let prefix = cache.map(|cache| cache.prefix).filter(|prefix| prefix.is_lost());
+        let prefix = cache.map(|cache| cache.prefix).filter(CachedPrefix::is_lost);
         prefix.map_or_else(|| "kept".to_owned(), |prefix| format!("lost from byte {}", thousands(prefix.kept)))
     };
     let _ = writeln!(

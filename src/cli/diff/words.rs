@@ -25,12 +25,12 @@ pub(super) fn section(section: &SectionDiff) -> String {
     let state = |state: &Option<SectionState>| state.as_ref().map_or("absent", |state| outcome(state.outcome));
     let (before, after) = (state(&section.before), state(&section.after));
     if before != after {
-        line += &format!("; {before} before, {after} now");
+        line.extend(["; ", before, " before, ", after, " now"]);
     }
     let reason = |state: &Option<SectionState>| state.as_ref().map(|state| state.reason.clone()).unwrap_or_default();
     let (before, after) = (reason(&section.before), reason(&section.after));
     if before != after && !after.is_empty() {
-        line += &format!("; {}", visible(&after));
+        line.extend(["; ", &visible(&after)]);
     }
     line
 }

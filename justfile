@@ -63,7 +63,7 @@ example: release
 deploy: tools release
     .ci/deploy {{tools}} {{promptd}}
 
-# Real clients: Python, Node, and gRPC-Web in a browser.
+# Real clients: Python, Node, and gRPC-Web in a browser; the schemas in other programs.
 polyglot: release
     PROMPTD_BIN={{promptd}} tests/polyglot/run
 

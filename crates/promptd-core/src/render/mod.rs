@@ -162,14 +162,28 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// A call's arguments, for providers that take an object. What is not an object is kept as text under `arguments_json`.
+/// A call's arguments, for providers that take an object. What is not an object, or has a number that would be rounded, is
+/// kept as text under `arguments_json`.
 fn arguments(call: &ToolCall) -> Value {
     if call.arguments_json.trim().is_empty() {
         return Value::Object(Map::new());
     }
     match serde_json::from_str(&call.arguments_json) {
-        Ok(Value::Object(object)) => Value::Object(object),
+        Ok(Value::Object(object)) if !object.values().any(is_rounded) => Value::Object(object),
         _ => serde_json::json!({ "arguments_json": call.arguments_json }),
+    }
+}
+
+/// Whether a number in it may be another than was written: a whole one that 64 bits cannot hold is read as a double.
+fn is_rounded(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => {
+            number.is_f64()
+                && number.as_f64().is_some_and(|float| float.fract() == 0.0 && float.abs() >= 2_f64.powi(53))
+        }
+        Value::Array(items) => items.iter().any(is_rounded),
+        Value::Object(fields) => fields.values().any(is_rounded),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
     }
 }
 
@@ -204,5 +218,8 @@ mod tests {
         assert_eq!(call(r#"{"b":1,"a":[2]}"#), r#"{"b":1,"a":[2]}"#);
         assert_eq!(call("[1]"), r#"{"arguments_json":"[1]"}"#);
         assert_eq!(call("{oops"), r#"{"arguments_json":"{oops"}"#);
+        assert_eq!(call(r#"{"n":18446744073709551615,"x":1.5}"#), r#"{"n":18446744073709551615,"x":1.5}"#);
+        let beyond = r#"{"a":[{"n":100000000000000000000001}]}"#;
+        assert_eq!(call(beyond), serde_json::json!({ "arguments_json": beyond }).to_string());
     }
 }

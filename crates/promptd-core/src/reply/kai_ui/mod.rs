@@ -32,9 +32,8 @@ pub(super) fn begins(text: &str, at: usize, info: &str) -> Option<usize> {
         BLOCK => Some(at),
         "" | "json" => {
             let before = text[..at].trim_end_matches([' ', '\t']).strip_suffix('\n')?.trim_end();
-            let start = before.len().checked_sub(BLOCK.len())?;
-            let is_line = start == 0 || before[..start].ends_with('\n');
-            (before.ends_with(BLOCK) && is_line).then_some(start)
+            let above = before.strip_suffix(BLOCK)?;
+            (above.is_empty() || above.ends_with('\n')).then_some(above.len())
         }
         _ => None,
     }
@@ -112,5 +111,25 @@ fn parsed(text: &str, closed: bool, notes: &Notes) -> Result<Screen, String> {
             Ok(Screen { root, state })
         }
         Err(_) => Err(format!("its JSON is not valid and cannot be repaired ({error})")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_is_a_screen_by_its_word_or_by_the_line_above() {
+        for (above, expected) in [
+            ("kai-ui\n", Some(0)),
+            ("Here:\nkai-ui \n\t", Some(6)),
+            ("my kai-ui\n", None),
+            ("kai-ui", None),
+            // The last six bytes begin inside a character.
+            ("xҞc*\n*}\n", None),
+        ] {
+            assert_eq!(begins(&format!("{above}```"), above.len(), ""), expected, "{above:?}");
+        }
+        assert_eq!(begins("```kai-ui", 0, "kai-ui"), Some(0));
     }
 }

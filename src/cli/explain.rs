@@ -54,12 +54,7 @@ pub(super) fn sections(prompt: &Prompt<'_>) -> String {
     let width = prompt.sections.iter().map(|section| section.id.len()).max().unwrap_or_default();
     let mut out = String::new();
     for section in &prompt.sections {
-        let outcome = match section.outcome {
-            Outcome::Included => "included",
-            Outcome::Truncated => "truncated",
-            Outcome::Omitted => "omitted",
-            Outcome::Dropped => "dropped",
-        };
+        let outcome = section.outcome.as_str();
         let sizes = if section.outcome.is_loss() {
             format!("{} of {}", size(section.included), size(section.original))
         } else {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use promptd_core::{
     diff::{LineKind, TextDiff},
     finding::{Code, Finding, Place, escape},
-    prompt::{self, Message, Outcome, Prepared, Prompt},
+    prompt::{self, Message, Prepared, Prompt},
     tokens::Encoding,
 };
 
@@ -223,12 +223,7 @@ fn written(prompt: &Prompt<'_>, profile: &str) -> String {
     }
     out.push_str("\n== sections\n");
     for section in &prompt.sections {
-        let outcome = match section.outcome {
-            Outcome::Included => "included",
-            Outcome::Truncated => "truncated",
-            Outcome::Omitted => "omitted",
-            Outcome::Dropped => "dropped",
-        };
+        let outcome = section.outcome.as_str();
         let reason = if section.reason.is_empty() { String::new() } else { format!(": {}", escape(&section.reason)) };
         let _ = writeln!(out, "{outcome} {}{reason}", escape(&section.id));
     }

@@ -25,4 +25,8 @@ from_core! {
     Outcome: promptd_core::prompt::Outcome { Included, Truncated, Omitted, Dropped }
     Stability: promptd_core::profile::Stability { Stable, Session, Volatile }
     Severity: promptd_core::finding::Severity { Info, Warning, Error }
+    SectionChange: promptd_core::diff::Change { Added, Removed, Changed, Reported }
+    RenderFormat: promptd_core::render::RenderFormat {
+        Text, OpenaiChat, OpenaiResponses, AnthropicMessages, OpenrouterChat, Gemini
+    }
 }

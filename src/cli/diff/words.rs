@@ -3,7 +3,7 @@
 use promptd_core::{
     diff::{CacheDiff, Change, PromptDiff, SectionDiff, SectionState, TextDiff},
     finding::{Finding, escape},
-    prompt::{Outcome, Size},
+    prompt::Size,
     text::thousands,
 };
 
@@ -22,7 +22,7 @@ pub(super) fn section(section: &SectionDiff) -> String {
     };
     let size = |state: &Option<SectionState>| state.as_ref().map(|state| state.size).unwrap_or_default();
     let mut line = format!("{word} {}: {}", visible(&section.id), change(size(&section.before), size(&section.after)));
-    let state = |state: &Option<SectionState>| state.as_ref().map_or("absent", |state| outcome(state.outcome));
+    let state = |state: &Option<SectionState>| state.as_ref().map_or("absent", |state| state.outcome.as_str());
     let (before, after) = (state(&section.before), state(&section.after));
     if before != after {
         line.extend(["; ", before, " before, ", after, " now"]);
@@ -33,15 +33,6 @@ pub(super) fn section(section: &SectionDiff) -> String {
         line.extend(["; ", &visible(&after)]);
     }
     line
-}
-
-fn outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Included => "included",
-        Outcome::Truncated => "truncated",
-        Outcome::Omitted => "omitted",
-        Outcome::Dropped => "dropped",
-    }
 }
 
 /// `+120 chars, +31 tokens`

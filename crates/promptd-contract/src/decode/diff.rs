@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::{
-    Limits, Violation, Violations, id, optional_id,
-    request::{encoding, revision},
+    Limits, Violation, Violations, optional_id,
+    request::{complete, encoding, revision, workspace},
     turn,
 };
 use crate::proto::{self, diff_prompt_request};
@@ -54,27 +54,20 @@ pub fn diff_request<E: From<Vec<Violation>>>(
 ) -> Result<DiffRequest, E> {
     let proto::DiffPromptRequest { workspace_id, turn: raw_turn, profile, before_revision, after, token_encoding } =
         raw;
-    let violations = &mut Violations::default();
-    let workspace = id(&workspace_id, "workspace_id", violations);
-    if let Some(workspace) = &workspace {
-        may_see(workspace)?;
-    }
-    let profile = optional_id(&profile, "profile", violations);
-    let before = revision(before_revision, "before_revision", violations);
+    let mut violations = Violations::default();
+    let workspace = workspace(&workspace_id, may_see, &mut violations)?;
+    let profile = optional_id(&profile, "profile", &mut violations);
+    let before = revision(before_revision, "before_revision", &mut violations);
     let after = match after {
         None => After::Revision(None),
         Some(diff_prompt_request::After::AfterRevision(raw)) => {
-            After::Revision(revision(raw, "after_revision", violations))
+            After::Revision(revision(raw, "after_revision", &mut violations))
         }
-        Some(diff_prompt_request::After::Proposed(raw)) => proposed(raw, violations),
+        Some(diff_prompt_request::After::Proposed(raw)) => proposed(raw, &mut violations),
     };
-    let encoding = encoding(&token_encoding, violations);
+    let encoding = encoding(&token_encoding, &mut violations);
     let turn = turn(raw_turn.unwrap_or_default(), limits, now);
-    let mut faults = std::mem::take(violations).into_result(()).err().unwrap_or_default();
-    let turn = turn.map_err(|more| faults.extend(more)).ok();
-    let (Some(workspace), Some(turn), true) = (workspace, turn, faults.is_empty()) else {
-        return Err(faults.into());
-    };
+    let (workspace, turn) = complete(workspace, turn, violations)?;
     Ok(DiffRequest { workspace, turn, profile, before, after, encoding })
 }
 

@@ -6,6 +6,7 @@ use super::{
     Limits, Violation, Violations,
     conversation::{role, tool_call},
     id,
+    request::workspace,
     values::timestamp,
 };
 use crate::proto;
@@ -57,10 +58,7 @@ pub fn plan_request<E: From<Vec<Violation>>>(
     may_see: impl FnOnce(&Id) -> Result<(), E>,
 ) -> Result<PlanRequest, E> {
     let mut violations = Violations::default();
-    let workspace = id(&raw.workspace_id, "workspace_id", &mut violations);
-    if let Some(workspace) = &workspace {
-        may_see(workspace)?;
-    }
+    let workspace = workspace(&raw.workspace_id, may_see, &mut violations)?;
     let mut profile =
         |name: &str, default, field| id(if name.is_empty() { default } else { name }, field, &mut violations);
     let segment_profile = profile(&raw.segment_profile, SEGMENT_PROFILE, "segment_profile");

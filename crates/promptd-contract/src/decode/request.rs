@@ -49,25 +49,43 @@ pub fn assemble_request<E: From<Vec<Violation>>>(
         reference_conversation,
         omit_sections,
     } = raw;
-    let violations = &mut Violations::default();
-    let workspace = id(&workspace_id, "workspace_id", violations);
-    if let Some(workspace) = &workspace {
-        may_see(workspace)?;
-    }
-    let profile = optional_id(&profile, "profile", violations);
-    let revision = self::revision(revision, "revision", violations);
-    let held = held(&if_none_match, limits, violations);
-    let format = choice(render_format, || "render_format".into(), violations);
-    let encoding = encoding(&token_encoding, violations);
+    let mut violations = Violations::default();
+    let workspace = workspace(&workspace_id, may_see, &mut violations)?;
+    let profile = optional_id(&profile, "profile", &mut violations);
+    let revision = self::revision(revision, "revision", &mut violations);
+    let held = held(&if_none_match, limits, &mut violations);
+    let format = choice(render_format, || "render_format".into(), &mut violations);
+    let encoding = encoding(&token_encoding, &mut violations);
     let turn = turn(raw_turn.unwrap_or_default(), limits, now);
-    let mut faults = std::mem::take(violations).into_result(()).err().unwrap_or_default();
-    let turn = turn.map_err(|more| faults.extend(more)).ok();
-    let (Some(workspace), Some(turn), true) = (workspace, turn, faults.is_empty()) else {
-        return Err(faults.into());
-    };
+    let (workspace, turn) = complete(workspace, turn, violations)?;
     let format = format.unwrap_or_default();
     let shape = Shape { held, reference_conversation, omit_sections };
     Ok(AssembleRequest { workspace, turn, profile, revision, strict, encoding, format, shape })
+}
+
+/// Checks the workspace of a request, which is refused before any other field is checked if the caller may not see it.
+pub(super) fn workspace<E>(
+    raw: &str,
+    may_see: impl FnOnce(&Id) -> Result<(), E>,
+    violations: &mut Violations,
+) -> Result<Option<Id>, E> {
+    let workspace = id(raw, "workspace_id", violations);
+    workspace.as_ref().map_or(Ok(()), may_see)?;
+    Ok(workspace)
+}
+
+/// The workspace and the turn of a request without faults; else the faults of both, its own first.
+pub(super) fn complete(
+    workspace: Option<Id>,
+    turn: Result<Turn, Vec<Violation>>,
+    violations: Violations,
+) -> Result<(Id, Turn), Vec<Violation>> {
+    let mut faults = violations.into_result(()).err().unwrap_or_default();
+    let turn = turn.map_err(|more| faults.extend(more)).ok();
+    match (workspace, turn) {
+        (Some(workspace), Some(turn)) if faults.is_empty() => Ok((workspace, turn)),
+        _ => Err(faults),
+    }
 }
 
 fn held(raw: &[String], limits: &Limits, violations: &mut Violations) -> Vec<Digest> {

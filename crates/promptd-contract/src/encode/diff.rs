@@ -3,9 +3,8 @@
 use super::findings::findings;
 use crate::proto;
 use promptd_core::{
-    diff::{CacheDiff, Change, Hunk, Line, LineKind, Piece, PromptDiff, SectionDiff, SectionState, TextDiff, Whole},
-    prompt::{Outcome, Size},
-    render::RenderFormat,
+    diff::{CacheDiff, Hunk, Line, LineKind, Piece, PromptDiff, SectionDiff, SectionState, TextDiff, Whole},
+    prompt::Size,
 };
 
 /// What a side of a difference was assembled from.
@@ -43,15 +42,10 @@ fn side(side: Side<'_>, whole: Whole) -> proto::PromptSide {
 }
 
 fn section(section: SectionDiff) -> proto::SectionDiff {
-    let change = match section.change() {
-        Change::Added => proto::SectionChange::Added,
-        Change::Removed => proto::SectionChange::Removed,
-        Change::Changed => proto::SectionChange::Changed,
-        Change::Reported => proto::SectionChange::Reported,
-    };
+    let change = proto::SectionChange::from(section.change()).into();
     proto::SectionDiff {
         id: section.id,
-        change: change.into(),
+        change,
         path: section.path.unwrap_or_default(),
         before: section.before.map(state),
         after: section.after.map(state),
@@ -60,13 +54,8 @@ fn section(section: SectionDiff) -> proto::SectionDiff {
 }
 
 fn state(state: SectionState) -> proto::SectionState {
-    let outcome = match state.outcome {
-        Outcome::Included => proto::Outcome::Included,
-        Outcome::Truncated => proto::Outcome::Truncated,
-        Outcome::Omitted => proto::Outcome::Omitted,
-        Outcome::Dropped => proto::Outcome::Dropped,
-    };
-    proto::SectionState { outcome: outcome.into(), reason: state.reason, size: Some(size(state.size)) }
+    let outcome = proto::Outcome::from(state.outcome).into();
+    proto::SectionState { outcome, reason: state.reason, size: Some(size(state.size)) }
 }
 
 fn text_diff(diff: TextDiff) -> Option<proto::TextDiff> {
@@ -91,16 +80,8 @@ fn line(line: Line) -> proto::DiffLine {
 }
 
 fn cache(cache: CacheDiff) -> proto::CacheDiff {
-    let format = match cache.prefix.format {
-        RenderFormat::Text => proto::RenderFormat::Text,
-        RenderFormat::OpenaiChat => proto::RenderFormat::OpenaiChat,
-        RenderFormat::OpenrouterChat => proto::RenderFormat::OpenrouterChat,
-        RenderFormat::OpenaiResponses => proto::RenderFormat::OpenaiResponses,
-        RenderFormat::AnthropicMessages => proto::RenderFormat::AnthropicMessages,
-        RenderFormat::Gemini => proto::RenderFormat::Gemini,
-    };
     proto::CacheDiff {
-        format: format.into(),
+        format: proto::RenderFormat::from(cache.prefix.format).into(),
         common_bytes: cache.prefix.common,
         kept_bytes: cache.prefix.kept,
         before_bytes: cache.prefix.before,

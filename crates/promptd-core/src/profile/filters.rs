@@ -192,8 +192,7 @@ fn match_monsters(
     ruleset: &str,
     inactive: &str,
 ) -> Result<Value, Error> {
-    let roster = Roster::new(cards(state, summoners)?, cards(state, monsters)?, ruleset, inactive);
-    Ok(rendered(&roster.monsters))
+    Ok(rendered(&roster(state, [summoners, monsters], ruleset, inactive)?.monsters))
 }
 
 /// The ids of the cards that a match admits, each with its `uid`.
@@ -204,8 +203,16 @@ fn match_ids(
     ruleset: &str,
     inactive: &str,
 ) -> Result<Value, Error> {
-    let roster = Roster::new(cards(state, summoners)?, cards(state, monsters)?, ruleset, inactive);
-    Ok(to_rendered(&roster.ids().into()))
+    Ok(to_rendered(&roster(state, [summoners, monsters], ruleset, inactive)?.ids().into()))
+}
+
+fn roster(
+    state: &State<'_, '_>,
+    [summoners, monsters]: [&Value; 2],
+    ruleset: &str,
+    inactive: &str,
+) -> Result<Roster, Error> {
+    Ok(Roster::new(cards(state, summoners)?, cards(state, monsters)?, ruleset, inactive))
 }
 
 fn team_size(ruleset: &str, most: i64) -> i64 {

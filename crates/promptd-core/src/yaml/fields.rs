@@ -89,17 +89,14 @@ impl<'n, 'f> Fields<'n, 'f> {
         self.table?.iter().find(|known| known.name == key).map(|known| &known.shape)
     }
 
-    /// Whether the table has the key as what it is read as.
-    fn is_read_as(&self, key: &str, fits: impl FnOnce(&Shape) -> bool) -> bool {
-        self.shape(key).is_none_or(fits)
+    /// Fails in debug builds where the table has the key as something else than it is read as.
+    fn assert_read_as(&self, key: &str, fits: impl FnOnce(&Shape) -> bool) {
+        debug_assert!(self.shape(key).is_none_or(fits), "`{key}` is not read as in its table");
     }
 
     /// Text. A number or boolean is a fault: quotes make it text.
     pub fn text(&mut self, key: &'static str) -> Option<&'n str> {
-        debug_assert!(
-            self.is_read_as(key, |shape| matches!(shape, Shape::Text(_) | Shape::Choice(_) | Shape::WordOrMap(..))),
-            "`{key}` is not read as in its table"
-        );
+        self.assert_read_as(key, |shape| matches!(shape, Shape::Text(_) | Shape::Choice(_) | Shape::WordOrMap(..)));
         let node = self.node(key)?;
         match &node.value {
             Value::Scalar(scalar) if scalar.as_bool().is_none() && scalar.as_number().is_none() => Some(&scalar.text),
@@ -112,10 +109,7 @@ impl<'n, 'f> Fields<'n, 'f> {
 
     /// `true` or `false`.
     pub fn bool(&mut self, key: &'static str) -> Option<bool> {
-        debug_assert!(
-            self.is_read_as(key, |shape| matches!(shape, Shape::Bool)),
-            "`{key}` is not read as in its table"
-        );
+        self.assert_read_as(key, |shape| matches!(shape, Shape::Bool));
         let node = self.node(key)?;
         match &node.value {
             Value::Scalar(scalar) if scalar.as_bool().is_some() => scalar.as_bool(),
@@ -125,10 +119,7 @@ impl<'n, 'f> Fields<'n, 'f> {
 
     /// A whole number, 0 or more.
     pub fn count(&mut self, key: &'static str) -> Option<usize> {
-        debug_assert!(
-            self.is_read_as(key, |shape| matches!(shape, Shape::Count)),
-            "`{key}` is not read as in its table"
-        );
+        self.assert_read_as(key, |shape| matches!(shape, Shape::Count));
         let node = self.node(key)?;
         let number = match &node.value {
             Value::Scalar(scalar) => scalar.as_count().and_then(|count| usize::try_from(count).ok()),
@@ -139,10 +130,7 @@ impl<'n, 'f> Fields<'n, 'f> {
 
     /// A number.
     pub fn number(&mut self, key: &'static str) -> Option<f64> {
-        debug_assert!(
-            self.is_read_as(key, |shape| matches!(shape, Shape::Number)),
-            "`{key}` is not read as in its table"
-        );
+        self.assert_read_as(key, |shape| matches!(shape, Shape::Number));
         let node = self.node(key)?;
         let number = match &node.value {
             Value::Scalar(scalar) => scalar.as_number().and_then(|number| number.as_f64()),
@@ -162,13 +150,9 @@ impl<'n, 'f> Fields<'n, 'f> {
 
     /// A list of texts, each with its place. Items that are not text are faults, and left out.
     pub fn texts(&mut self, key: &'static str) -> Option<Vec<(&'n str, Mark)>> {
-        debug_assert!(
-            self.is_read_as(key, |shape| matches!(
-                shape,
-                Shape::Texts(_) | Shape::Choices { .. } | Shape::TextsOrMap(..)
-            )),
-            "`{key}` is not read as in its table"
-        );
+        self.assert_read_as(key, |shape| {
+            matches!(shape, Shape::Texts(_) | Shape::Choices { .. } | Shape::TextsOrMap(..))
+        });
         let items = self.list(key)?;
         let name = self.name(key);
         let text = |(index, node): (usize, &'n Node)| match &node.value {
@@ -259,10 +243,7 @@ impl<'n, 'f> Fields<'n, 'f> {
 
     /// The pairs of a free-form mapping: any key is good.
     pub fn pairs(&mut self, key: &'static str) -> &'n [Pair] {
-        debug_assert!(
-            self.is_read_as(key, |shape| matches!(shape, Shape::Pairs | Shape::Named(_))),
-            "`{key}` is not read as in its table"
-        );
+        self.assert_read_as(key, |shape| matches!(shape, Shape::Pairs | Shape::Named(_)));
         let Some(node) = self.node(key) else { return &[] };
         match &node.value {
             Value::Map(pairs) => pairs,

@@ -106,6 +106,17 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Lower-case name, as the command line writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Included => "included",
+            Self::Truncated => "truncated",
+            Self::Omitted => "omitted",
+            Self::Dropped => "dropped",
+        }
+    }
+
     /// Whether something was lost.
     #[must_use]
     pub fn is_loss(self) -> bool {

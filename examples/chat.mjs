@@ -3,7 +3,7 @@
 //   npm install --prefix examples
 //   node examples/chat.mjs --workspace example --target 127.0.0.1:50051
 //
-// Type a line, get a reply; end with Ctrl-D. `ask` stands where your model goes.
+// Type a line, get a reply; end with Ctrl-D. replace `ask` with your model.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";

@@ -21,7 +21,7 @@ def delegate(prompts, workspace, task, skills):
     """The prompt for a sub-agent that works on `task` and sees only the skills that `skills` allow."""
     turn = pb.Turn(
         agent=pb.Agent(id="berth-clerk", name="Berth clerk"),
-        # The scope stands last, and is not kept in any history.
+        # The scope comes last, and is not kept in any history.
         ephemeral_system_prompt=f"You work on one task and report back to your caller. Task: {task}",
         # A filter only narrows: a skill that the workspace hides stays hidden, whatever is asked for here.
         skill_filter=pb.SkillFilter(allowlist=pb.NameGlobs(globs=skills)),

@@ -68,7 +68,7 @@ impl Served {
         Self { child, address }
     }
 
-    /// Tells it to stop, as a supervisor does.
+    /// Asks it to stop, as a supervisor does.
     pub fn terminate(&self) {
         let status = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
         assert!(status.success());

@@ -11,7 +11,7 @@ const LEFT: f64 = 70.0;
 const RIGHT: f64 = 270.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = 50.0;
-/// Told apart by those who see no red or green, too.
+/// Distinguishable by those who see no red or green, too.
 const COLOURS: [&str; 5] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00"];
 
 /// The axes' ranges, as logarithms: of the share of the largest size to the base of 2, of microseconds to that of 10.
@@ -117,7 +117,7 @@ fn draw_lines(svg: &mut String, axes: &Axes, growths: &[Growth]) {
     }
 }
 
-/// Where each line's label stands: at its end, moved down where the one above is too near.
+/// Where each line's label is: at its end, moved down where the one above is too near.
 fn label_places(axes: &Axes, growths: &[Growth]) -> Vec<f64> {
     const APART: f64 = 15.0;
     let end = |growth: &Growth| growth.points.last().map_or(0.0, |point| axes.y(point.microseconds.log10()));

@@ -81,7 +81,7 @@ fn growth_table(growths: &[linear::Growth]) -> String {
     text
 }
 
-/// Replaces what stands between a document's markers.
+/// Replaces what is between a document's markers.
 fn replace(document: &str, marker: &str, text: &str) {
     let (begin, end) = (format!("<!-- {marker}:begin -->\n"), format!("<!-- {marker}:end -->"));
     let before = fs::read_to_string(document).unwrap();

@@ -142,7 +142,7 @@ async fn open(address: &str, newest: &Newest, messages: &Arc<AtomicUsize>) -> Ve
     readers
 }
 
-/// Reads until the stream has told of the newest revision; false if it breaks before.
+/// Reads until the stream has reported the newest revision; false if it breaks before.
 async fn read(
     mut stream: Streaming<WatchWorkspaceResponse>,
     id: String,

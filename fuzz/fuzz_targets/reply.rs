@@ -1,5 +1,5 @@
 #![no_main]
-//! Any reply is read by every contract; actions stand where they are said to.
+//! Any reply is read by every contract; actions are where they are said to be.
 
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;

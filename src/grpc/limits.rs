@@ -69,7 +69,7 @@ impl Limits {
         self.max_call_micros.store(micros, Ordering::Relaxed);
     }
 
-    /// How long UNAVAILABLE tells callers to wait.
+    /// How long UNAVAILABLE asks callers to wait.
     pub(super) fn retry(&self) -> Duration {
         self.retry
     }

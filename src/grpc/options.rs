@@ -39,7 +39,7 @@ pub struct Options {
     /// When to ask the client of a connection to open a new one, so that replicas share load; `None`:
     /// never.
     pub max_connection_age: Option<Duration>,
-    /// How long `UNAVAILABLE` tells callers to wait.
+    /// How long `UNAVAILABLE` asks callers to wait.
     pub retry_delay: Duration,
     /// How long calls are still served after health says `NOT_SERVING`, for balancers to notice.
     pub drain_delay: Duration,

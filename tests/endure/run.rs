@@ -19,7 +19,7 @@ const WARM_UP: usize = 30;
 /// How much the memory may differ after that, in bytes: what an allocator keeps to itself goes up and down by as much.
 const NOISE: u64 = 12 << 20;
 
-/// How it stood after so many calls.
+/// How it was after so many calls.
 #[derive(Debug, Clone, Copy)]
 pub struct Point {
     pub calls: usize,

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// How long a save may take to be served before it counts as stale: so many waits of that length. A machine that
-/// stands still for ten seconds makes one wait long, and no save stale.
+/// stalls for ten seconds makes one wait long, and no save stale.
 const STALE_AFTER: (u32, Duration) = (50, Duration::from_millis(100));
 
 pub struct Plan {

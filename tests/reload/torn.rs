@@ -188,7 +188,7 @@ fn polling_serves_no_torn_write() {
                 whole.clear();
                 sleep(Duration::from_millis(100 * v as u64));
             }
-            // Each part is written before the one before has rested, unless the machine stands still.
+            // Each part is written before the one before has rested, unless the machine stalls.
             let begin = format!("Begin {v}.");
             for part in [begin.clone(), " More. ".repeat(20), " End.".to_owned()] {
                 let written = Instant::now();

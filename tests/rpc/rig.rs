@@ -1,4 +1,4 @@
-//! A running server, what it serves, and what it told its observer.
+//! A running server, what it serves, and what it reported to its observer.
 
 use std::{
     collections::BTreeMap,

@@ -95,5 +95,5 @@ fn without_values(difference: &str) -> String {
     sort.chars().take(MAX_SORT).collect()
 }
 
-/// How many characters of a difference, without values, tell its sort.
+/// How many characters of a difference, without values, decide its sort.
 const MAX_SORT: usize = 100;

@@ -33,7 +33,7 @@ pub(in super::super) fn render(diff: &TextDiff, marks: Marks, indent: &str) -> S
         };
         for line in &hunk.lines {
             let text = format!("{indent}{}", text(line, marks));
-            // A blank line that both have is no reason for white space at a line's end.
+            // A blank line that both have leaves no white space at a line's end.
             let _ = writeln!(out, "{}", if line.kind == LineKind::Same { text.trim_end() } else { &text });
         }
     }

@@ -1,7 +1,7 @@
 //! Pages: which may call, and what their scripts may read of an answer.
 //!
 //! A page of anywhere can have a browser send requests to a server that the page's author cannot reach, this machine's
-//! own for one: to its address, with an `Origin` that the browser tells; or to a name of the author's that is made to lead
+//! own for one: to its address, with an `Origin` that the browser sends; or to a name of the author's that is made to lead
 //! there, with that name as the `Host`. A token keeps both out. Where none is needed, this does.
 
 use std::{net::IpAddr, sync::Arc};

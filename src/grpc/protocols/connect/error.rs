@@ -13,7 +13,7 @@ use crate::grpc::{
 };
 use promptd_contract::json;
 
-/// The answer to what is no call at all, marked with what is wrong with the request.
+/// The answer to a request that is not a call, marked with what is wrong with the request.
 pub(in crate::grpc::protocols) fn refuse(status: StatusCode, refused: Refused, error: Error) -> Response<Body> {
     let mut response = failed(status, error);
     response.extensions_mut().insert(refused);

@@ -57,7 +57,7 @@ impl Connect {
         self.procedures.get(path)
     }
 
-    /// A call whose message is the request's body. Without a procedure it is answered that there is none.
+    /// A call whose message is the request's body. Without a procedure the answer is that no such method exists.
     pub(super) fn post(
         &self,
         procedure: Option<&Procedure>,

@@ -15,7 +15,7 @@ pub(in crate::grpc::protocols) struct Procedure {
     pub(super) output: MessageDescriptor,
     /// Its answer is a stream.
     streams: bool,
-    /// Also called by GET: what it does not change it shows, and its request may stand in a log. A turn may not.
+    /// Also called by GET: what it does not change it shows, and its request may be logged. A turn may not.
     pub(in crate::grpc::protocols) by_get: bool,
 }
 

@@ -44,7 +44,8 @@ fn files() -> impl Iterator<Item = (String, String)> {
 
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let folder = &arguments.folder;
-    let existing: Vec<_> = files().map(|(path, _)| path).filter(|path| exists(&folder.join(path))).collect();
+    let files: Vec<_> = files().collect();
+    let existing: Vec<_> = files.iter().map(|(path, _)| &**path).filter(|path| exists(&folder.join(path))).collect();
     if !existing.is_empty() {
         return Err(Failure::run(format!(
             "nothing was written: {} already has {}",
@@ -52,8 +53,8 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
             existing.join(", ")
         )));
     }
-    for (path, text) in files() {
-        write(&folder.join(&path), &text)?;
+    for (path, text) in &files {
+        write(&folder.join(path), text)?;
         print(format_args!("{}\n", folder.join(path).display()))?;
     }
     eprintln!("next: promptd check {0}; promptd render {0}; promptd serve --workspace {0}", folder.display());

@@ -96,16 +96,13 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
             prompt::assemble(&snapshot, profile, &turn).map_err(|error| Failure::input(format!("error: {error}")))?;
         check_written(print(arguments, &snapshot, profile, &mut prompt))?;
         if arguments.explain {
-            prompt::count_tokens(&mut prompt, &snapshot, profile, EXPLAINED_TOKENS);
+            prompt::count_tokens(&mut prompt, &snapshot, profile, Encoding::DEFAULT);
             eprint!("{}", explain::sections(&prompt));
         }
         report(&offline, &argument, &prompt);
     }
     Ok(ExitCode::SUCCESS)
 }
-
-/// The encoding that `--explain` counts tokens by: that of the default encoding of budgets.
-const EXPLAINED_TOKENS: Encoding = Encoding::O200kBase;
 
 /// Reads the turn file and the flags that override it. Faults of both are reported together.
 fn turn_and_profile(arguments: &Arguments, offline: &Offline) -> Result<TurnAndProfile, Failure> {

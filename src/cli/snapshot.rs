@@ -17,6 +17,7 @@ use promptd_core::{
 
 use super::{
     CommandResult, Failure,
+    diff::words::visible,
     load::{Offline, WorkspaceArgument},
     print,
     settings::{self, ConfigFile},
@@ -44,8 +45,6 @@ const HEADER: &str = "# The expected prompt. `promptd snapshot` writes it, `prom
 const NOW: i64 = 1_767_225_600;
 /// Where every workspace is, as far as its snapshots say: the path is another on each machine.
 const HOME: &str = "/workspaces";
-/// The tokens that are counted: those of the default encoding of budgets.
-const TOKENS: Encoding = Encoding::O200kBase;
 
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let offline = Offline::open(&arguments.config, &arguments.workspaces)?;
@@ -60,9 +59,12 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
                 workspace.folder
             )));
         }
-        for turn in turns {
-            match turn.fresh {
-                Ok(text) => write(workspace, &turn.path, &text)?,
+        for Turn { path, fresh, kept } in turns {
+            match fresh {
+                Ok(text) if kept.as_deref() == Some(&*text) => {
+                    print(format_args!("unchanged {}\n", shown(workspace, &path)))?;
+                }
+                Ok(text) => write(workspace, &path, &text)?,
                 Err(findings) => {
                     is_complete = false;
                     eprintln!("{}", settings::report_files(&offline.report(workspace, &findings)));
@@ -184,12 +186,8 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Writes a snapshot, unless it is there already.
 fn write(workspace: &WorkspaceArgument, path: &str, text: &str) -> Result<(), Failure> {
     let file: PathBuf = workspace.path().join(path);
-    if read(&file)?.as_deref() == Some(text) {
-        return print(format_args!("unchanged {}\n", shown(workspace, path)));
-    }
     fs::write(&file, text).map_err(|error| Failure::run(format!("cannot write {}: {error}", file.display())))?;
     print(format_args!("wrote {}\n", shown(workspace, path)))
 }
@@ -204,7 +202,7 @@ fn fresh(offline: &Offline, snapshot: &Prepared, file: &Path) -> Result<String, 
     let name = given.profile.as_deref().unwrap_or(snapshot.manifest.profile.as_str());
     let profile = snapshot.profiles.named(name).map_err(fault)?;
     let mut prompt = prompt::assemble(snapshot, profile, &given.turn).map_err(|error| fault(error.to_string()))?;
-    prompt::count_tokens(&mut prompt, snapshot, profile, TOKENS);
+    prompt::count_tokens(&mut prompt, snapshot, profile, Encoding::DEFAULT);
     Ok(written(&prompt, name))
 }
 
@@ -244,8 +242,7 @@ fn written_message(out: &mut String, message: &Message<'_>) {
     let calls = message.origin.map_or(&[][..], |origin| origin.message.calls());
     for line in message.content.split('\n') {
         // The digest above is another for text that reads the same.
-        let text = line.split('\t').map(escape).collect::<Vec<_>>().join("\t");
-        let _ = writeln!(out, "{}", format!("| {text}").trim_end());
+        let _ = writeln!(out, "{}", format!("| {}", visible(line)).trim_end());
     }
     for call in calls {
         let _ = writeln!(out, "> {} {} {}", escape(&call.id), escape(&call.name), escape(&call.arguments_json));

@@ -40,7 +40,8 @@ pub fn read(text: &str, name: &str, profiles: &ProfileSet) -> Result<TurnFile, V
         let turn = message(&root, &descriptor("Turn"), "turn", faults).and_then(|turn| turn.transcode_to().ok());
         turn.map(|turn| TurnFile { turn, profile })
     };
-    let read = match json(text) {
+    let root = yaml::parse(text).map_or_else(|faults| json(text, &faults), Some);
+    let read = match root {
         Some(root) => {
             let faults = Faults::default();
             let turn = decode(&root, &faults);
@@ -67,8 +68,7 @@ fn take_profile(root: &mut Node, profiles: &ProfileSet, faults: &Faults) -> Opti
 }
 
 /// JSON that is not YAML: surrogate pairs, or more values than YAML may have. Its positions are not known.
-fn json(text: &str) -> Option<Node> {
-    let faults = yaml::parse(text).err()?;
+fn json(text: &str, faults: &[yaml::Fault]) -> Option<Node> {
     let is_twice = faults.iter().any(|fault| fault.code == Code::DuplicateKey);
     if is_twice { None } else { serde_json::from_str(text).ok().map(|value| from_json(&value)) }
 }

@@ -66,12 +66,11 @@ fn constrain(message: &str, schema: &mut Value) {
             schema["properties"]["globs"]["items"]["maxLength"] = promptd_core::globs::MAX_GLOB_BYTES.into();
         }
         "ConversationMessage" => {
-            let unspecified = json!({"not": {"enum": ["ROLE_UNSPECIFIED", null]}});
             let id = json!({"type": "string", "minLength": 1});
             let answers = |name: &str| json!({"required": [name], "properties": {name: id}});
             schema["type"] = "object".into();
             schema["required"] = json!(["role"]);
-            schema["properties"]["role"]["not"] = unspecified["not"].clone();
+            schema["properties"]["role"]["not"] = json!({"enum": ["ROLE_UNSPECIFIED", null]});
             schema["if"] = json!({"properties": {"role": {"const": "ROLE_TOOL"}}});
             schema["then"] = json!({"anyOf": [answers("tool_call_id"), answers("toolCallId")]});
         }
@@ -124,8 +123,8 @@ const TIME: &str = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][
 
 /// The field's comment in the contract, on one line.
 fn comment(field: &FieldDescriptor) -> String {
-    let file = field.parent_message().parent_file().file_descriptor_proto().clone();
-    let located = file.source_code_info.into_iter().flat_map(|info| info.location);
-    let comment = located.into_iter().find(|place| place.path == field.path()).and_then(|place| place.leading_comments);
+    let file = field.parent_message().parent_file();
+    let mut located = file.file_descriptor_proto().source_code_info.iter().flat_map(|info| &info.location);
+    let comment = located.find(|place| place.path == field.path()).and_then(|place| place.leading_comments.as_deref());
     comment.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }

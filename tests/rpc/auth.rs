@@ -4,10 +4,10 @@ use promptd::grpc::{
     Access, Tokens,
     api::health::{HealthCheckRequest, health_check_response::ServingStatus},
 };
-use promptd_contract::proto;
+use promptd_contract::{json, proto};
 use promptd_core::workspace::MemoryTree;
 use prost::Message as _;
-use prost_reflect::{DescriptorPool, DynamicMessage, Value};
+use prost_reflect::{DynamicMessage, Value};
 use tonic::{Code, Request, codegen::http::Version};
 use tonic_types::StatusExt as _;
 
@@ -95,8 +95,8 @@ async fn status_of(caller: &Caller, path: &str, token: Option<&str>, message: &[
 async fn every_method_needs_a_token_for_the_workspace_that_it_names() {
     let rig = start().await;
     let caller = Caller::new(rig.addr, Version::HTTP_2);
-    let contract = DescriptorPool::decode(proto::DESCRIPTORS).unwrap();
-    let services: Vec<_> = contract.services().filter(|service| service.package_name() == "promptd.v1").collect();
+    let services: Vec<_> =
+        json::descriptors().services().filter(|service| service.package_name() == "promptd.v1").collect();
     let mut of_workspaces = 0;
     for method in services.iter().flat_map(prost_reflect::ServiceDescriptor::methods) {
         let path = format!("/{}/{}", method.parent_service().full_name(), method.name());

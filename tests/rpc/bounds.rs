@@ -12,6 +12,7 @@ use tonic_prost::ProstCodec;
 use tonic_types::StatusExt as _;
 
 use crate::{
+    auth,
     raw::{Raw, prefix},
     rig::{PATIENCE, Rig, Setup, ask, ask_with, harbor, refused},
 };
@@ -189,11 +190,7 @@ async fn idle_strangers_make_room_for_callers_and_no_caller_does() {
     let mut setup = Setup { access, ..Setup::default() };
     setup.options.max_connections = 16;
     let rig = Rig::start_with(setup).await;
-    let by = |message| {
-        let mut request = Request::new(message);
-        request.metadata_mut().insert("authorization", "Bearer operator-token-0001".parse().unwrap());
-        request
-    };
+    let by = |message| auth::by("operator-token-0001", message);
     let mut caller = rig.prompts().await;
     caller.assemble_prompt(by(ask())).await.unwrap();
     let mut strangers = Vec::new();

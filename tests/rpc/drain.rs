@@ -12,6 +12,7 @@ use tonic::Code;
 
 use crate::{
     held::Held,
+    peers::PREFACE,
     rig::{PATIENCE, Rig, Setup, ask, refused},
 };
 
@@ -38,7 +39,7 @@ async fn silent_peers_are_dropped_at_the_limit() {
     let silent = TcpStream::connect(rig.addr).await.unwrap();
     // This one speaks HTTP/2 and then never answers: once it has the server's settings it has been accepted.
     let mut deaf = TcpStream::connect(rig.addr).await.unwrap();
-    deaf.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
+    deaf.write_all(PREFACE).await.unwrap();
     deaf.read_exact(&mut [0; 9]).await.unwrap();
     rig.lifecycle.drain();
     assert_eq!(rig.ended().await, Ended::Forced);

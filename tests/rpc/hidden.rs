@@ -13,9 +13,9 @@ use promptd_contract::proto;
 use promptd_core::{profile::ProfileSet, workspace::MemoryTree};
 use proptest::{collection::vec, option, prelude::*, sample::subsequence, test_runner::TestRunner};
 use prost_types::{Struct, Value, value::Kind};
-use tonic::{Code, Request, Status, transport::Channel};
+use tonic::{Code, Status, transport::Channel};
 
-use crate::rig::Rig;
+use crate::{auth::by, rig::Rig};
 
 /// Skills by name, each of which is also in their descriptions and bodies, and in nothing else.
 const SKILLS: [&str; 4] = ["quartz", "ribbon", "saddle", "thimble"];
@@ -190,12 +190,6 @@ struct Calls {
     expired: Cell<usize>,
 }
 
-fn by<T>(message: T) -> Request<T> {
-    let mut request = Request::new(message);
-    request.metadata_mut().insert("authorization", format!("Bearer {TOKEN}").parse().unwrap());
-    request
-}
-
 fn request(workspace: &str, profile: &str, pin: &str, turn: &Turn) -> proto::AssemblePromptRequest {
     proto::AssemblePromptRequest {
         workspace_id: workspace.to_owned(),
@@ -221,7 +215,8 @@ impl Calls {
         for revision in &case.revisions {
             self.rig.publish(&workspace, revision.tree());
             let get = proto::GetWorkspaceRequest { workspace_id: workspace.clone() };
-            let now = self.workspaces.clone().get_workspace(by(get)).await.unwrap().into_inner().workspace.unwrap();
+            let now =
+                self.workspaces.clone().get_workspace(by(TOKEN, get)).await.unwrap().into_inner().workspace.unwrap();
             hides_from_token(case, &now)?;
             seen.push(now.revision);
         }
@@ -260,7 +255,7 @@ impl Calls {
             lock => turn.sets.contains(&lock),
         });
         let profile = request.profile.clone();
-        match self.prompts.clone().assemble_prompt(by(request)).await {
+        match self.prompts.clone().assemble_prompt(by(TOKEN, request)).await {
             Ok(_) if locked => Err(TestCaseError::fail(format!("{:?} is open under {profile}", newest.locks))),
             Ok(answer) => self.check_prompt(case, served, newest, &format!("{:?}", answer.into_inner())),
             Err(status) => self.check_refused(case, newest, &status),
@@ -316,7 +311,7 @@ impl Calls {
             skill_filter: filter.map(Filter::message),
             ..Default::default()
         };
-        let listed = self.workspaces.clone().list_skills(by(list)).await.unwrap().into_inner();
+        let listed = self.workspaces.clone().list_skills(by(TOKEN, list)).await.unwrap().into_inner();
         hides_from_token(case, &listed)?;
         for skill in SKILLS {
             let by_token = case.token.as_ref().is_some_and(|token| !token.contains(&skill));
@@ -328,7 +323,7 @@ impl Calls {
                 skill_filter: filter.map(Filter::message),
                 ..Default::default()
             };
-            let read = self.workspaces.clone().read_skill(by(read)).await;
+            let read = self.workspaces.clone().read_skill(by(TOKEN, read)).await;
             prop_assert_eq!(read.is_ok(), is_there && !hidden, "{} {:?}", skill, read);
             let shown = listed.skills.iter().any(|listed| listed.name == skill && listed.shown);
             prop_assert_eq!(shown, is_there && !hidden, "{}", skill);

@@ -2,13 +2,15 @@
 
 use promptd::grpc::{Origin, Origins};
 use promptd_contract::proto;
-use prost::Message as _;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
 
-use crate::rig::{Rig, Setup, ask};
+use crate::{
+    raw::frame,
+    rig::{Rig, Setup, ask},
+};
 
 async fn start(origins: Option<&[&str]>) -> Rig {
     let mut setup = Setup::default();
@@ -26,11 +28,6 @@ async fn send(rig: &Rig, head: &str, body: &[u8]) -> Vec<u8> {
     // A server that does not speak HTTP/1.1 may reset the connection.
     let _ = stream.read_to_end(&mut answer).await;
     answer
-}
-
-fn frame(message: &proto::AssemblePromptRequest) -> Vec<u8> {
-    let body = message.encode_to_vec();
-    [&[0][..], &u32::try_from(body.len()).unwrap().to_be_bytes(), &body].concat()
 }
 
 const CALL: &str = "POST /promptd.v1.PromptService/AssemblePrompt HTTP/1.1\r\n\

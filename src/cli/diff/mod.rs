@@ -6,7 +6,7 @@ mod human;
 pub(super) mod lines;
 mod markdown;
 mod version;
-mod words;
+pub(super) mod words;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -66,9 +66,6 @@ enum Format {
     Markdown,
 }
 
-/// The tokens that are counted: those of the default encoding of budgets.
-const TOKENS: Encoding = Encoding::O200kBase;
-
 /// The prompts of one turn, compared.
 struct Compared {
     /// The turn's file; `None`: a turn that sets nothing.
@@ -116,7 +113,7 @@ fn of_turn(
             let place = name.as_ref().map(|name| format!("\n  in {name}")).unwrap_or_default();
             Failure::input(format!("error: {error}{place}"))
         })?;
-        prompt::count_tokens(&mut prompt, snapshot, profile, TOKENS);
+        prompt::count_tokens(&mut prompt, snapshot, profile, Encoding::DEFAULT);
         Ok((prompt, (snapshot.revision.as_str().to_owned(), profile.name.to_string())))
     };
     let [(before, one), (after, other)] = [assemble(&snapshots[0])?, assemble(&snapshots[1])?];
@@ -137,12 +134,10 @@ fn json(compared: &[Compared]) -> Result<String, Failure> {
     let failure = |error: &dyn std::fmt::Display| Failure::run(format!("cannot write the difference as JSON: {error}"));
     let one = |one: &Compared| {
         let [before, after] = &one.sides;
-        let side = |(revision, profile): &'_ (String, String)| (revision.clone(), profile.clone());
-        let (from, to) = (side(before), side(after));
         let answer = encode::diff_prompt_response(
             one.diff.clone(),
-            Side { revision: &from.0, profile: &from.1 },
-            Side { revision: &to.0, profile: &to.1 },
+            Side { revision: &before.0, profile: &before.1 },
+            Side { revision: &after.0, profile: &after.1 },
         );
         let mut message = DynamicMessage::new(promptd::turn_file::descriptor("DiffPromptResponse"));
         message.transcode_from(&answer).map_err(|error| failure(&error))?;

@@ -8,7 +8,7 @@ use promptd_core::{
 };
 
 /// A text with what does not print as escapes, so that it hides nothing and a terminal does not act on it.
-pub(super) fn visible(text: &str) -> String {
+pub(in super::super) fn visible(text: &str) -> String {
     text.split('\t').map(escape).collect::<Vec<_>>().join("\t")
 }
 

@@ -35,8 +35,9 @@ const LARGE_BYTES: usize = 64 << 10;
 
 /// Does work on a message of so many bytes. Where that takes long, other threads take over what this one had to do.
 pub(super) fn beside_others<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
-    let threads = Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
-    if bytes >= LARGE_BYTES && threads { block_in_place(work) } else { work() }
+    let has_threads =
+        || Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+    if bytes >= LARGE_BYTES && has_threads() { block_in_place(work) } else { work() }
 }
 
 async fn on_blocking_thread<T: Send + 'static>(

@@ -2,9 +2,8 @@
 
 use std::{cell::RefCell, collections::BTreeSet, sync::LazyLock};
 
-use promptd_contract::proto;
+use promptd_contract::json::descriptors;
 use promptd_core::id::Id;
-use prost_reflect::DescriptorPool;
 use tonic::Status;
 use tonic_types::StatusExt as _;
 
@@ -49,8 +48,7 @@ pub(super) async fn with_workspace<T>(call: impl Future<Output = T>) -> (T, Opti
 /// A field path up to the first name that is not the contract's, such as the key of a variable.
 fn known_part(path: &str) -> &str {
     static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-        let pool = DescriptorPool::decode(proto::DESCRIPTORS).unwrap_or_default();
-        let messages = pool.all_messages().filter(|message| message.package_name() == "promptd.v1");
+        let messages = descriptors().all_messages().filter(|message| message.package_name() == "promptd.v1");
         messages.flat_map(|message| message.fields().map(|field| field.name().to_owned()).collect::<Vec<_>>()).collect()
     });
     let mut end = 0;

@@ -100,15 +100,12 @@ impl Service<Request<Body>> for Protocols {
         if request.version() == Version::HTTP_2 && is_grpc(&request) {
             return self.0.calls.clone().call(request);
         }
-        if let Err((refused, error)) = self.0.pages.check(&request) {
-            self.0.telemetry.request_refused(refused.as_str());
-            return Box::pin(ready(Ok(connect::refuse(StatusCode::FORBIDDEN, refused, error))));
-        }
-        let mut http = self.0.http.clone();
         let (peer, method) = (Peer::of(request.extensions(), &self.0.limits), Method::of(request.uri().path()));
-        let answer = match &self.0.cors {
-            Some(cors) => Box::pin(cors.layer(http).call(request)),
-            None => http.call(request),
+        let mut http = self.0.http.clone();
+        let answer: ResponseFuture = match (self.0.pages.check(&request), &self.0.cors) {
+            (Err((refused, error)), _) => Box::pin(ready(Ok(connect::refuse(StatusCode::FORBIDDEN, refused, error)))),
+            (Ok(()), Some(cors)) => Box::pin(cors.layer(http).call(request)),
+            (Ok(()), None) => http.call(request),
         };
         let calling = peer.calling();
         let telemetry = Arc::clone(&self.0.telemetry);

@@ -49,6 +49,11 @@ pub struct Backend {
 }
 
 impl Backend {
+    /// The workspace at a revision; `None`: the newest.
+    pub(super) fn at(&self, id: &Id, revision: Option<&str>, caller: &Caller) -> Result<Arc<Loaded>, Error> {
+        revision.map_or_else(|| self.newest(id, caller), |revision| self.pinned(id, revision, caller))
+    }
+
     /// The newest revision of a workspace.
     pub(super) fn newest(&self, id: &Id, caller: &Caller) -> Result<Arc<Loaded>, Error> {
         match self.store.get(id.as_str()).as_deref() {

@@ -6,23 +6,20 @@ use jiff::Timestamp;
 
 use super::{
     backend::named_profile,
-    prompt::{PromptService, chosen},
+    prompt::{PromptService, assembled, chosen},
 };
 use crate::grpc::pipeline::{Error, auth::Caller};
 use promptd_contract::{
     decode::{After, DiffRequest, Violation, diff_request},
-    encode::{self, SkillAccess},
-    proto,
+    encode, proto,
 };
 use promptd_core::{
     diff::diff,
     finding::Place,
-    profile::Profile,
     prompt::{self, Prepared, Prompt},
     settings::Settings,
     workspace::{self, Load, MANIFEST, MemoryTree, SHARED_FOLDER, SKILL_FILE, Snapshot, Tree},
 };
-use promptd_source::store::Loaded;
 
 impl PromptService {
     /// What differs. It takes too long for a worker thread.
@@ -35,11 +32,11 @@ impl PromptService {
         let limits = self.limits.request.load();
         let mut request = diff_request(raw, &limits, now, |id| caller.must_see(id))?;
         request.turn.skill_access = caller.skills().cloned();
-        let before = self.revision(&request, request.before.as_deref(), caller)?;
+        let before = self.backend.at(&request.workspace, request.before.as_deref(), caller)?;
         let (loaded, proposed);
         let after = match &request.after {
             After::Revision(revision) => {
-                loaded = self.revision(&request, revision.as_deref(), caller)?;
+                loaded = self.backend.at(&request.workspace, revision.as_deref(), caller)?;
                 &loaded.snapshot
             }
             After::Proposed(tree, paths) => {
@@ -48,38 +45,19 @@ impl PromptService {
                 &proposed
             }
         };
-        let (first, second) = (side(&before.snapshot, &request)?, side(after, &request)?);
-        let of = |snapshot: &'_ Prepared, profile: &'_ Profile| {
-            (snapshot.revision.as_str().to_owned(), profile.name.as_str().to_owned())
-        };
-        let ((from, one), (to, other)) = (of(&before.snapshot, first.0), of(after, second.0));
-        Ok(encode::diff_prompt_response(
-            diff(&first.1, &second.1),
-            encode::Side { revision: &from, profile: &one },
-            encode::Side { revision: &to, profile: &other },
-        ))
-    }
-
-    fn revision(&self, request: &DiffRequest, revision: Option<&str>, caller: &Caller) -> Result<Arc<Loaded>, Error> {
-        match revision {
-            Some(revision) => self.backend.pinned(&request.workspace, revision, caller),
-            None => self.backend.newest(&request.workspace, caller),
-        }
+        let ((first, of_first), (second, of_second)) = (side(&before.snapshot, &request)?, side(after, &request)?);
+        Ok(encode::diff_prompt_response(diff(&first, &second), of_first, of_second))
     }
 }
 
-/// The profile and the prompt of a side, with the findings that the caller may see.
-fn side<'s>(snapshot: &'s Prepared, request: &'s DiffRequest) -> Result<(&'s Profile, Prompt<'s>), Error> {
+/// The prompt of a side, and what it was assembled from.
+fn side<'s>(snapshot: &'s Prepared, request: &'s DiffRequest) -> Result<(Prompt<'s>, encode::Side<'s>), Error> {
     let profile = chosen(snapshot, request.profile.as_ref())?;
-    let mut prompt = prompt::assemble(snapshot, profile, &request.turn)?;
-    if let Some(token) = &request.turn.skill_access {
-        let access = SkillAccess { token: Some(token), request: None };
-        prompt.findings.retain(|finding| access.sees_finding(snapshot, finding));
-    }
+    let mut prompt = assembled(snapshot, profile, &request.turn)?;
     if let Some(encoding) = request.encoding {
         prompt::count_tokens(&mut prompt, snapshot, profile, encoding);
     }
-    Ok((profile, prompt))
+    Ok((prompt, encode::Side { revision: snapshot.revision.as_str(), profile: profile.name.as_str() }))
 }
 
 /// The workspace as the proposed files would make it.
@@ -110,8 +88,7 @@ fn load_proposed(tree: &MemoryTree, paths: &[String], newest: &Snapshot, caller:
         };
         Error::Invalid(faults.into_iter().map(violation).collect())
     })?;
-    let own = snapshot.manifest.profile.clone();
-    named_profile(&snapshot.profiles, &own)?;
+    named_profile(&snapshot.profiles, &snapshot.manifest.profile)?;
     Ok(Prepared::from(snapshot))
 }
 

@@ -30,6 +30,7 @@ use promptd_core::{
     render::{self, RenderFormat, Rendered},
     reply::parse_with,
     tokens::Encoding,
+    turn::Turn,
     workspace::Lock,
 };
 use promptd_source::store::Loaded;
@@ -69,7 +70,7 @@ impl prompt_service_server::PromptService for PromptService {
         }
         let (request, loaded) = self.check(raw, &caller, now)?;
         let budgets = chosen(&loaded.snapshot, request.profile.as_ref())?.counts_tokens();
-        if !counts_long([request.encoding, budgets.then_some(Encoding::O200kBase)], bytes) {
+        if !counts_long([request.encoding, budgets.then_some(Encoding::DEFAULT)], bytes) {
             return Ok(Response::new(self.assemble(&request, &loaded.snapshot)?));
         }
         let service = self.clone();
@@ -132,21 +133,14 @@ impl PromptService {
         let limits = self.limits.request.load();
         let mut request = assemble_request(raw, &limits, now, |id| caller.must_see(id))?;
         request.turn.skill_access = caller.skills().cloned();
-        let loaded = match &request.revision {
-            Some(revision) => self.backend.pinned(&request.workspace, revision, caller)?,
-            None => self.backend.newest(&request.workspace, caller)?,
-        };
+        let loaded = self.backend.at(&request.workspace, request.revision.as_deref(), caller)?;
         Ok((request, loaded))
     }
 
     fn assemble(&self, request: &AssembleRequest, snapshot: &Prepared) -> Result<Encoded, Error> {
         let profile = chosen(snapshot, request.profile.as_ref())?;
         let started = now();
-        let mut prompt = prompt::assemble(snapshot, profile, &request.turn)?;
-        if let Some(token) = &request.turn.skill_access {
-            let access = SkillAccess { token: Some(token), request: None };
-            prompt.findings.retain(|finding| access.sees_finding(snapshot, finding));
-        }
+        let mut prompt = assembled(snapshot, profile, &request.turn)?;
         self.backend.telemetry.prompt_assembled(&prompt, now() - started);
         let rendered = format(request.format).map(|format| render::render(&prompt, format)).unwrap_or_default();
         if request.strict {
@@ -178,7 +172,6 @@ impl PromptService {
         Ok(encode::plan_history_response(plan(&request.history, &request.thresholds), &request))
     }
 
-    /// The reply contract of the request's profile.
     /// The contract of a reply, and the inputs that the request has for it.
     fn contract(&self, raw: &mut proto::ParseReplyRequest, caller: &Caller) -> Result<ContractOfReply, Error> {
         let mut violations = Violations::default();
@@ -210,6 +203,20 @@ fn contract_of(
     let inputs = given.map(|given| profile::complete_inputs(profile, own, &given)).transpose();
     let inputs = inputs.map_err(|e| Error::invalid(format!("inputs{}", e.path), e.message))?;
     Ok((Arc::clone(&profile.reply), inputs))
+}
+
+/// A turn's prompt, with the findings that its caller may see.
+pub(super) fn assembled<'s>(
+    snapshot: &'s Prepared,
+    profile: &'s profile::Profile,
+    turn: &'s Turn,
+) -> Result<Prompt<'s>, Error> {
+    let mut prompt = prompt::assemble(snapshot, profile, turn)?;
+    if let Some(token) = &turn.skill_access {
+        let access = SkillAccess { token: Some(token), request: None };
+        prompt.findings.retain(|finding| access.sees_finding(snapshot, finding));
+    }
+    Ok(prompt)
 }
 
 /// The profile that a request names, unless the workspace locks it, else the workspace's own.

@@ -15,13 +15,15 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::{head::Head, peer::Peer, socket::Socket};
+use super::{
+    head::{HTTP2, Head},
+    peer::Peer,
+    socket::Socket,
+};
 use crate::grpc::limits::Permit;
 
 /// How long a client may take to send the start of HTTP, before which keepalive pings cannot be sent.
 const PREFACE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The bytes of HTTP/2's connection preface; a request of HTTP/1.1 is longer.
-const PREFACE_BYTES: usize = 24;
 /// How long after the connection was opened its first request is due.
 const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -44,6 +46,7 @@ pub(crate) struct Connection {
 
 /// What a new connection waits for.
 struct Opening {
+    /// So many bytes of HTTP/2's preface are not there yet; a request of HTTP/1.1 is longer.
     preface_bytes: usize,
     timeout: Pin<Box<Sleep>>,
 }
@@ -56,7 +59,7 @@ pub(super) enum Io {
 impl Connection {
     pub(super) fn new(io: Io, peer: Peer, answer_timeout: Duration, permit: Permit) -> Self {
         let timeout = Box::pin(tokio::time::sleep(PREFACE_TIMEOUT));
-        let opening = Some(Opening { preface_bytes: PREFACE_BYTES, timeout });
+        let opening = Some(Opening { preface_bytes: HTTP2.len(), timeout });
         Self { io, peer, opening, head: Head::Unknown(0), turn: 0, answer_timeout, _permit: permit }
     }
 

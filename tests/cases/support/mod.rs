@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use promptd_contract::{decode, proto};
+use promptd_contract::{decode, json, proto};
 use promptd_core::{
     finding::Finding,
     id::Id,
@@ -69,8 +69,7 @@ impl Case {
 
     /// The turn as a client would send it, checked as the service checks it. The clock is fixed where it sets none.
     pub fn turn(&self) -> Result<Turn, String> {
-        let pool = prost_reflect::DescriptorPool::decode(proto::DESCRIPTORS).unwrap();
-        let descriptor = pool.get_message_by_name("promptd.v1.Turn").unwrap();
+        let descriptor = json::descriptors().get_message_by_name("promptd.v1.Turn").unwrap();
         let turn = if self.turn.is_null() { Value::Object(serde_json::Map::new()) } else { expand(&self.turn) };
         let message = prost_reflect::DynamicMessage::deserialize(descriptor, turn).map_err(|e| e.to_string())?;
         let turn: proto::Turn = message.transcode_to().unwrap();
@@ -254,7 +253,7 @@ pub fn check_invariants(snapshot: &Snapshot, prompt: &Prompt<'_>) {
             assert!(is_cut || section.included.bytes == carried, "{section:?}");
             continue;
         }
-        // Of a section that was cut, the marker stands at least.
+        // Of a section that was cut, at least the marker remains.
         let stands = section.included.bytes > 0 || section.outcome == Outcome::Truncated;
         assert_eq!(section.position.is_some(), stands, "{}", section.id);
         if section.outcome.is_loss() {

@@ -22,6 +22,8 @@ pub enum Encoding {
 impl Encoding {
     /// Every encoding.
     pub const ALL: [Self; 2] = [Self::O200kBase, Self::Cl100kBase];
+    /// The one of budgets in tokens, and of the command line.
+    pub const DEFAULT: Self = Self::O200kBase;
 
     /// The encoding of that name.
     pub fn parse(name: &str) -> Result<Self, UnknownEncoding> {

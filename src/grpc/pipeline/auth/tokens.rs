@@ -84,7 +84,7 @@ impl Tokens {
     /// These tokens; those that are as they were in `old` keep what they have used of their quotas.
     pub(super) fn following(mut self, old: Option<&Self>) -> Self {
         for token in &mut self.0 {
-            if let Some(same) = old.and_then(|old| old.0.iter().find(|other| *other == token)) {
+            if let Some(same) = old.and_then(|old| old.same(token)).filter(|same| *same == token) {
                 *token = Arc::clone(same);
             }
         }

@@ -56,7 +56,7 @@ impl Budgets {
             Some(Unit::Bytes) => text.len(),
             Some(Unit::Estimate) => return estimate::user_message(text),
             Some(Unit::Entries) => 0,
-            Some(Unit::Tokens) => return Encoding::O200kBase.count(text),
+            Some(Unit::Tokens) => return Encoding::DEFAULT.count(text),
         };
         cost as u64
     }

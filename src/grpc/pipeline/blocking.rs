@@ -30,14 +30,15 @@ pub(crate) async fn run_heavy<T: Send + 'static>(
     on_blocking_thread(permit, work).await
 }
 
-/// From this size on, a request is counted and decoded where no other call waits behind it.
-const LARGE_BYTES: usize = 64 << 10;
-
-/// Does work on a message of so many bytes. Where that takes long, other threads take over what this one had to do.
-pub(super) fn beside_others<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
-    let has_threads =
-        || Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
-    if bytes >= LARGE_BYTES && has_threads() { block_in_place(work) } else { work() }
+/// Does work on the calling thread. Where that takes long, it waits for its turn as other heavy work does, and other threads
+/// take over what this one had to do.
+pub(super) async fn beside_others<T>(limits: &Limits, long: bool, work: impl FnOnce() -> T) -> Result<T, Error> {
+    if !long {
+        return Ok(work());
+    }
+    let _permit = limits.heavy.acquire().await.map_err(|_| Error::Internal)?;
+    let threads = Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+    Ok(if threads { block_in_place(work) } else { work() })
 }
 
 async fn on_blocking_thread<T: Send + 'static>(

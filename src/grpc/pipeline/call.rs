@@ -29,7 +29,7 @@ use super::{
     error::Error,
     metadata,
     method::{Kind, Method, REFLECTION_BYTES, Service},
-    receive::Receiver,
+    receive::{Receiver, TakesLong},
     record::Record,
     status::{respond, with_details},
     trace::{REQUEST_ID, RequestId},
@@ -203,25 +203,31 @@ impl Shared {
     async fn call(
         &self,
         method: Method,
-        request: Request<Body>,
+        mut request: Request<Body>,
         peer: &Peer,
         started: Instant,
     ) -> Result<Response<Body>, Status> {
-        // Until the service has answered.
-        let (request, _hold, bytes) = if method.service.is_none() || method.kind == Kind::Duplex {
-            (request, None, 0)
-        } else {
+        let (mut takes_long, mut _hold) = (false, None);
+        if method.service.is_some() && method.kind != Kind::Duplex {
             let Self { limits, max_message_bytes, gzip, .. } = self;
             let receiver = Receiver { method, peer, limits, max_message_bytes: *max_message_bytes, gzip: *gzip };
-            let (parts, body) = request.into_parts();
-            let (message, hold) = receiver.receive(&parts.headers, body, started).await?;
-            let bytes = message.len();
-            (Request::from_parts(parts, Body::new(Full::new(message))), hold, bytes)
-        };
+            let (mut parts, body) = request.into_parts();
+            let arrived = receiver.receive(&parts.headers, body, started).await?;
+            if arrived.takes_long {
+                parts.extensions.insert(TakesLong);
+            }
+            request = Request::from_parts(parts, Body::new(Full::new(arrived.message)));
+            // Until the service has answered.
+            (takes_long, _hold) = (arrived.takes_long, arrived.hold);
+        }
         let mut serving = (self.serve)(method.service, request);
-        // The first poll decodes the message.
-        let mut rest = bytes;
-        let Ok(response) = poll_fn(|cx| beside_others(std::mem::take(&mut rest), || serving.as_mut().poll(cx))).await;
+        // The first poll decodes the message. Work that it leaves to other threads waits for a turn of its own.
+        let waker = poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
+        let first = || serving.as_mut().poll(&mut Context::from_waker(&waker));
+        let Ok(response) = match beside_others(&self.limits, takes_long, first).await? {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => serving.await,
+        };
         Ok(response)
     }
 

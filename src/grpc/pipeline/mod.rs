@@ -19,5 +19,5 @@ pub(super) use blocking::{run_blocking, run_heavy};
 pub(super) use call::{Calls, ResponseFuture};
 pub(super) use error::{Error, code_name};
 pub(super) use method::{MAX_REFLECTION_BYTES, Method, Service};
-pub(super) use receive::{collect, gunzip};
+pub(super) use receive::{TakesLong, collect, gunzip};
 pub(super) use status::respond;

@@ -35,6 +35,22 @@ const HEALTH_TIMEOUT: Duration = Duration::from_secs(5);
 /// What each value of a request counts for beside its bytes: decoded it takes about so much.
 const VALUE_BYTES: usize = 256;
 
+/// From this size on, and with more values than so many, no other call may wait behind what is done with a request.
+const LARGE_BYTES: usize = 64 << 10;
+const MANY_VALUES: usize = 500;
+
+/// Among the extensions of a request whose work takes long.
+#[derive(Clone, Copy)]
+pub(crate) struct TakesLong;
+
+/// A request's only message.
+pub(super) struct Received {
+    pub(super) message: Bytes,
+    pub(super) takes_long: bool,
+    /// It counts as unread until this is dropped.
+    pub(super) hold: Option<Hold>,
+}
+
 /// How requests are received.
 pub(super) struct Receiver<'a> {
     pub(super) method: Method,
@@ -45,13 +61,8 @@ pub(super) struct Receiver<'a> {
 }
 
 impl Receiver<'_> {
-    /// Waits for a request's only message. It counts as unread until the [`Hold`] is dropped.
-    pub(super) async fn receive(
-        &self,
-        headers: &HeaderMap,
-        body: Body,
-        started: Instant,
-    ) -> Result<(Bytes, Option<Hold>), Status> {
+    /// Waits for a request's only message.
+    pub(super) async fn receive(&self, headers: &HeaderMap, body: Body, started: Instant) -> Result<Received, Status> {
         let (bytes, mut hold) = self.arrive(body, started).await?;
         let bytes = if is_gzip(&bytes, headers) && self.gzip {
             let max = self.max_message_bytes;
@@ -63,10 +74,11 @@ impl Receiver<'_> {
         };
         let max_values = self.limits.request.load().max_values;
         let count = || count_values(self.method.name, &bytes[HEAD_BYTES..], max_values);
-        let values = beside_others(bytes.len(), count);
+        let is_large = bytes.len() >= LARGE_BYTES;
+        let values = beside_others(self.limits, is_large, count).await?;
         let values = values.map_err(|violation| Error::Invalid(vec![violation]))?;
         self.grow(&mut hold, values * VALUE_BYTES)?;
-        Ok((bytes, hold))
+        Ok(Received { message: bytes, takes_long: is_large || values > MANY_VALUES, hold })
     }
 
     /// The message, complete, with its prefix.

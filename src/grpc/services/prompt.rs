@@ -14,7 +14,7 @@ use super::{
 use crate::grpc::{
     Limits,
     deadline::now,
-    pipeline::{Error, auth::Caller, run_heavy},
+    pipeline::{Error, TakesLong, auth::Caller, run_heavy},
 };
 use promptd_contract::{
     decode::{AssembleRequest, Violations, assemble_request, inputs, optional_id, plan_request},
@@ -35,10 +35,8 @@ use promptd_core::{
 };
 use promptd_source::store::Loaded;
 
-/// The largest request, in bytes, that is assembled on a worker thread. A larger one takes more than about 200 µs, and other
-/// calls would wait behind it.
-const MAX_IN_PLACE: usize = 64 << 10;
-/// The same where tokens are counted. Loading an encoding first takes longer than that.
+/// The largest request, in bytes, of which tokens are counted on a worker thread. A larger one takes more than about 200 µs, and
+/// other calls would wait behind it; so does loading an encoding first.
 const MAX_COUNTED_IN_PLACE: usize = 8 << 10;
 /// The same for a reply.
 const MAX_REPLY_IN_PLACE: usize = 16 << 10;
@@ -58,9 +56,10 @@ impl prompt_service_server::PromptService for PromptService {
         request: Request<proto::AssemblePromptRequest>,
     ) -> Result<Response<Encoded>, Status> {
         let caller = Caller::of(&request);
+        let takes_long = request.extensions().get::<TakesLong>().is_some();
         let raw = request.into_inner();
         let (bytes, now) = (raw.encoded_len(), (self.backend.clock)());
-        if bytes > MAX_IN_PLACE || has_long_filter(raw.turn.as_ref().and_then(|turn| turn.skill_filter.as_ref())) {
+        if takes_long || has_long_filter(raw.turn.as_ref().and_then(|turn| turn.skill_filter.as_ref())) {
             let service = self.clone();
             let assembled = run_heavy(&self.limits, move || {
                 let (request, loaded) = service.check(raw, &caller, now)?;

@@ -28,15 +28,13 @@ fn message(
 ) -> Option<ConversationMessage> {
     let path = |field: &str| format!("{PATH}.messages[{index}].{field}");
     let role = role(raw.role, || path("role"), violations);
-    let time = raw.time.and_then(|time| timestamp(&time, &path("time"), violations));
-    if raw.tool_calls.len() > limits.max_tool_calls {
-        violations.within(&path("tool_calls"), raw.tool_calls.len(), limits.max_tool_calls);
-    }
+    let time = timestamp(raw.time, || path("time"), violations);
+    let tool_calls = tool_calls(raw.tool_calls, || path("tool_calls"), limits, violations);
     let role = role?;
     if role == Role::Tool && raw.tool_call_id.is_empty() {
         violations.add(path("tool_call_id"), "must be the id of the call that the result answers");
     }
-    for (call, _) in raw.tool_calls.iter().enumerate().filter(|(_, call)| call.id.is_empty()) {
+    for (call, _) in tool_calls.iter().enumerate().filter(|(_, call)| call.id.is_empty()) {
         violations.add(path(&format!("tool_calls[{call}].id")), "must not be empty; its result refers to it");
     }
     Some(ConversationMessage {
@@ -45,7 +43,7 @@ fn message(
         tool_call_id: raw.tool_call_id,
         name: raw.name,
         time,
-        tool_calls: raw.tool_calls.into_iter().map(tool_call).collect(),
+        tool_calls,
         id: raw.id,
     })
 }
@@ -63,8 +61,17 @@ pub(super) fn role(number: i32, path: impl Fn() -> String, violations: &mut Viol
     })
 }
 
-pub(super) fn tool_call(raw: proto::ToolCall) -> ToolCall {
-    ToolCall { id: raw.id, name: raw.name, arguments_json: raw.arguments_json }
+pub(super) fn tool_calls(
+    raw: Vec<proto::ToolCall>,
+    path: impl FnOnce() -> String,
+    limits: &Limits,
+    violations: &mut Violations,
+) -> Vec<ToolCall> {
+    if raw.len() > limits.max_tool_calls {
+        violations.within(&path(), raw.len(), limits.max_tool_calls);
+    }
+    let call = |raw: proto::ToolCall| ToolCall { id: raw.id, name: raw.name, arguments_json: raw.arguments_json };
+    raw.into_iter().map(call).collect()
 }
 
 fn segment(raw: proto::SummarySegment, index: usize, violations: &mut Violations) -> Segment {
@@ -72,8 +79,7 @@ fn segment(raw: proto::SummarySegment, index: usize, violations: &mut Violations
     if raw.message_end < raw.message_start {
         violations.add(path("message_end"), format!("lies before message_start, {}", raw.message_start));
     }
-    let mut time =
-        |raw: Option<prost_types::Timestamp>, field| raw.and_then(|time| timestamp(&time, &path(field), violations));
+    let mut time = |raw, field| timestamp(raw, || path(field), violations);
     Segment {
         start_time: time(raw.start_time, "start_time"),
         end_time: time(raw.end_time, "end_time"),

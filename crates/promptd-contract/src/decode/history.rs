@@ -4,7 +4,7 @@ use std::{collections::HashSet, fmt, ops::RangeInclusive};
 
 use super::{
     Limits, Violation, Violations,
-    conversation::{role, tool_call},
+    conversation::{role, tool_calls},
     id,
     request::workspace,
     values::timestamp,
@@ -13,7 +13,6 @@ use crate::proto;
 use promptd_core::{
     history::{History, HistoryMessage, HistorySegment, Thresholds},
     id::Id,
-    time::Moment,
 };
 
 /// The most messages of one request.
@@ -41,11 +40,11 @@ pub struct PlanRequest {
     pub workspace: Id,
     /// The messages and segments.
     pub history: History,
-    /// The numbers that the plan goes by.
+    /// The thresholds of the plan.
     pub thresholds: Thresholds,
-    /// The profile that says the summary of a segment.
+    /// The profile that writes the summary of a segment.
     pub segment_profile: Id,
-    /// The profile that says the summary of a rollup.
+    /// The profile that writes the summary of a rollup.
     pub rollup_profile: Id,
     /// Whether the texts to embed are sent.
     pub embedding_inputs: bool,
@@ -90,15 +89,13 @@ fn messages(raw: Vec<proto::HistoryMessage>, limits: &Limits, violations: &mut V
     let checked = |(index, raw): (usize, proto::HistoryMessage)| {
         let path = |field: &str| format!("messages[{index}].{field}");
         let role = role(raw.role, || path("role"), violations);
-        if raw.tool_calls.len() > limits.max_tool_calls {
-            violations.within(&path("tool_calls"), raw.tool_calls.len(), limits.max_tool_calls);
-        }
+        let tool_calls = tool_calls(raw.tool_calls, || path("tool_calls"), limits, violations);
         embedding(&raw.embedding, dimensions, || path("embedding"), violations);
-        let time = raw.time.and_then(|time| timestamp(&time, &path("time"), violations));
+        let time = timestamp(raw.time, || path("time"), violations);
         Some(HistoryMessage {
             role: role?,
             content: raw.content,
-            tool_calls: raw.tool_calls.into_iter().map(tool_call).collect(),
+            tool_calls,
             time,
             tokens: raw.tokens,
             embedding: raw.embedding,
@@ -139,9 +136,7 @@ fn segments(raw: Vec<proto::HistorySegment>, limits: &Limits, violations: &mut V
 }
 
 fn segment(raw: proto::HistorySegment, index: usize, violations: &mut Violations) -> HistorySegment {
-    let mut time = |raw: Option<prost_types::Timestamp>, field: &str| -> Option<Moment> {
-        raw.and_then(|time| timestamp(&time, &format!("segments[{index}].{field}"), violations))
-    };
+    let mut time = |raw, field| timestamp(raw, || format!("segments[{index}].{field}"), violations);
     HistorySegment {
         start_time: time(raw.start_time, "start_time"),
         end_time: time(raw.end_time, "end_time"),
@@ -158,60 +153,39 @@ fn segment(raw: proto::HistorySegment, index: usize, violations: &mut Violations
 fn thresholds(raw: &proto::HistoryThresholds, violations: &mut Violations) -> Thresholds {
     let kern = Thresholds::default();
     let mut numbers = Numbers { violations };
-    let units = 1..=MAX_UNITS;
-    let tokens = 1..=MAX_TOKENS;
+    // Reads a field by its name, which a violation has too.
+    macro_rules! count {
+        ($field:ident, $range:expr) => {
+            numbers.count(stringify!($field), raw.$field, $range, kern.$field)
+        };
+    }
+    macro_rules! number {
+        ($field:ident, $range:expr) => {
+            numbers.given(stringify!($field), raw.$field, $range, kern.$field)
+        };
+    }
     let made = Thresholds {
-        min_messages: numbers.count("min_messages", raw.min_messages, 1..=MAX_MESSAGES, kern.min_messages),
-        min_new_messages: numbers.count(
-            "min_new_messages",
-            raw.min_new_messages,
-            1..=MAX_MESSAGES,
-            kern.min_new_messages,
-        ),
+        min_messages: count!(min_messages, 1..=MAX_MESSAGES),
+        min_new_messages: count!(min_new_messages, 1..=MAX_MESSAGES),
         min_new_tokens: raw.min_new_tokens.unwrap_or(kern.min_new_tokens),
-        chunk_messages: numbers.count("chunk_messages", raw.chunk_messages, 1..=MAX_MESSAGES, kern.chunk_messages),
-        window_messages: numbers.count("window_messages", raw.window_messages, 1..=MAX_WINDOW, kern.window_messages),
-        max_message_units: numbers.count(
-            "max_message_units",
-            raw.max_message_units,
-            units.clone(),
-            kern.max_message_units,
-        ),
-        max_tool_units: numbers.count("max_tool_units", raw.max_tool_units, units.clone(), kern.max_tool_units),
-        max_parts_units: numbers.count("max_parts_units", raw.max_parts_units, units.clone(), kern.max_parts_units),
-        max_embedding_units: numbers.count(
-            "max_embedding_units",
-            raw.max_embedding_units,
-            units,
-            kern.max_embedding_units,
-        ),
-        topic_distance: numbers.given("topic_distance", raw.topic_distance, 0.0..=MAX_DISTANCE, kern.topic_distance),
-        target_tokens: numbers.given("target_tokens", raw.target_tokens, 1..=u64::MAX, kern.target_tokens),
+        chunk_messages: count!(chunk_messages, 1..=MAX_MESSAGES),
+        window_messages: count!(window_messages, 1..=MAX_WINDOW),
+        max_message_units: count!(max_message_units, 1..=MAX_UNITS),
+        max_tool_units: count!(max_tool_units, 1..=MAX_UNITS),
+        max_parts_units: count!(max_parts_units, 1..=MAX_UNITS),
+        max_embedding_units: count!(max_embedding_units, 1..=MAX_UNITS),
+        topic_distance: number!(topic_distance, 0.0..=MAX_DISTANCE),
+        target_tokens: number!(target_tokens, 1..=u64::MAX),
         recount_carried: raw.recount_carried.unwrap_or(kern.recount_carried),
         user_bounds: raw.user_bounds.unwrap_or(kern.user_bounds),
         min_segment_tokens: raw.min_segment_tokens.unwrap_or(kern.min_segment_tokens),
-        min_segment_messages: numbers.count(
-            "min_segment_messages",
-            raw.min_segment_messages,
-            0..=MAX_MESSAGES,
-            kern.min_segment_messages,
-        ),
-        merge_distance: numbers.given("merge_distance", raw.merge_distance, 0.0..=MAX_DISTANCE, kern.merge_distance),
-        summary_divisor: numbers.given("summary_divisor", raw.summary_divisor, 1..=u32::MAX, kern.summary_divisor),
-        min_summary_tokens: numbers.given(
-            "min_summary_tokens",
-            raw.min_summary_tokens,
-            tokens.clone(),
-            kern.min_summary_tokens,
-        ),
-        max_summary_tokens: numbers.given(
-            "max_summary_tokens",
-            raw.max_summary_tokens,
-            tokens.clone(),
-            kern.max_summary_tokens,
-        ),
-        rollup_size: numbers.count("rollup_size", raw.rollup_size, 2..=MAX_ROLLUP, kern.rollup_size),
-        rollup_tokens: numbers.given("rollup_tokens", raw.rollup_tokens, tokens, kern.rollup_tokens),
+        min_segment_messages: count!(min_segment_messages, 0..=MAX_MESSAGES),
+        merge_distance: number!(merge_distance, 0.0..=MAX_DISTANCE),
+        summary_divisor: number!(summary_divisor, 1..=u32::MAX),
+        min_summary_tokens: number!(min_summary_tokens, 1..=MAX_TOKENS),
+        max_summary_tokens: number!(max_summary_tokens, 1..=MAX_TOKENS),
+        rollup_size: count!(rollup_size, 2..=MAX_ROLLUP),
+        rollup_tokens: number!(rollup_tokens, 1..=MAX_TOKENS),
     };
     numbers.in_order("max_summary_tokens", &made.max_summary_tokens, "min_summary_tokens", &made.min_summary_tokens);
     numbers.in_order("chunk_messages", &made.chunk_messages, "min_messages", &made.min_messages);

@@ -24,7 +24,7 @@ pub fn turn(raw: proto::Turn, limits: &Limits, now: Timestamp) -> Result<Turn, V
         agent: raw.agent.map(|agent| Agent { id: agent.id, name: agent.name }),
         user: raw.user.map(|user| User { id: user.id, name: user.name }),
         channel: raw.channel.map(channel),
-        now: raw.now.and_then(|time| timestamp(&time, "turn.now", &mut violations)).unwrap_or_else(|| now.into()),
+        now: timestamp(raw.now, || "turn.now".into(), &mut violations).unwrap_or_else(|| now.into()),
         time_zone: time_zone(&raw.time_zone, &mut violations),
         heartbeat: raw.heartbeat,
         variables: variables(raw.variables.unwrap_or_default(), limits, &mut violations),

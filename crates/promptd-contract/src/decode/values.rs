@@ -55,11 +55,16 @@ fn number_value(number: f64) -> Option<Value> {
     Number::from_f64(number).map(Value::Number)
 }
 
-/// A `Timestamp`; `None`, with a violation, where it is out of range.
-pub(super) fn timestamp(raw: &prost_types::Timestamp, path: &str, violations: &mut Violations) -> Option<Moment> {
+/// A `Timestamp`; one that is out of range is a violation, and counts as not given.
+pub(super) fn timestamp(
+    raw: Option<prost_types::Timestamp>,
+    path: impl FnOnce() -> String,
+    violations: &mut Violations,
+) -> Option<Moment> {
+    let raw = raw?;
     let made = u32::try_from(raw.nanos).map_err(|_| NotAMoment).and_then(|nanos| Moment::new(raw.seconds, nanos));
     if let Err(error) = &made {
-        violations.add(path, error.to_string());
+        violations.add(path(), error.to_string());
     }
     made.ok()
 }
@@ -104,7 +109,8 @@ mod tests {
             [(0, 0, true), (0, 999_999_999, true), (0, -1, false), (0, 1_000_000_000, false), (i64::MAX, 0, false)]
         {
             let mut violations = Violations::default();
-            let made = timestamp(&prost_types::Timestamp { seconds, nanos }, "turn.now", &mut violations);
+            let raw = prost_types::Timestamp { seconds, nanos };
+            let made = timestamp(Some(raw), || "turn.now".into(), &mut violations);
             assert_eq!((made.is_some(), violations.into_result(()).is_ok()), (good, good), "{seconds} {nanos}");
         }
     }
@@ -122,7 +128,8 @@ mod tests {
             (0, 1_000_000_000, None),
         ] {
             let mut violations = Violations::default();
-            let made = timestamp(&prost_types::Timestamp { seconds, nanos }, "turn.now", &mut violations);
+            let raw = prost_types::Timestamp { seconds, nanos };
+            let made = timestamp(Some(raw), || "turn.now".into(), &mut violations);
             assert_eq!(made.map(Moment::utc_exact).as_deref(), text, "{seconds}.{nanos}");
             let found = violations.into_result(()).err().unwrap_or_default();
             let found: Vec<_> = found.iter().map(ToString::to_string).collect();

@@ -124,7 +124,7 @@ impl Fields for Answer<'_> {
 
     /// Enough except for long reasons and findings.
     fn size_hint(&self) -> usize {
-        let own = self.prompt.messages.iter().filter(|message| message.memo.is_none());
+        let own = self.prompt.messages.iter().filter(|message| message.memo.is_none()).chain(&self.prompt.cards);
         let messages: usize = own.map(|message| message.content.len() + 128).sum();
         messages + self.rendered.len() + 192 * self.prompt.sections.len() + 256 * self.prompt.findings.len() + 512
     }

@@ -82,4 +82,27 @@ impl Cuts {
         left.push_str(text.get(at..part.end).unwrap_or_default());
         left
     }
+
+    /// What is left before and behind a part, without the code fence that the part is in.
+    pub(super) fn left_around(&self, text: &str, part: &Range<usize>) -> String {
+        let before = self.left_of(text, 0..part.start);
+        let after = self.left_of(text, part.end..text.len());
+        let around = [without_fence_open(&before).trim(), without_fence_close(&after).trim()];
+        around.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Without a fence that opens on the last line.
+pub(super) fn without_fence_open(text: &str) -> &str {
+    let text = text.trim_end();
+    match text.rfind("```") {
+        Some(fence) if !text[fence..].contains('\n') => &text[..fence],
+        _ => text,
+    }
+}
+
+/// Without a fence that closes on the first line.
+fn without_fence_close(text: &str) -> &str {
+    let text = text.trim_start();
+    text.strip_prefix("```").unwrap_or(text)
 }

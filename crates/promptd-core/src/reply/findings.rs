@@ -26,13 +26,15 @@ impl Findings {
         self.add(code, || format!("{what} at byte {at} stays in the text: {why}"));
     }
 
-    /// An action whose payload cannot hold all that its JSON says.
-    pub(super) fn inexact(&mut self, what: &str, at: usize, why: &[String]) {
-        if !why.is_empty() {
-            self.add(Code::ActionInexact, || {
-                format!("{what} at byte {at} has an inexact payload: {}; `payload_text` is exact", why.join(", "))
-            });
+    /// The `payload_text` of an action: its JSON, if there is a reason why its payload cannot hold all of it.
+    pub(super) fn inexact(&mut self, what: &str, at: usize, why: &[String], json: &str) -> Option<String> {
+        if why.is_empty() {
+            return None;
         }
+        self.add(Code::ActionInexact, || {
+            format!("{what} at byte {at} has an inexact payload: {}; `payload_text` is exact", why.join(", "))
+        });
+        Some(json.to_owned())
     }
 
     /// The findings of a part, after these.

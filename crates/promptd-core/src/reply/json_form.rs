@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Action, Reply,
-    cuts::{Angle, Cuts},
+    cuts::{Angle, Cuts, without_fence_open},
     findings::Findings,
     heartbeat,
     json_object::{Found, read},
@@ -31,11 +31,7 @@ pub(super) fn parse(text: &str, heartbeat: bool, contract: &ReplyContract) -> Re
     let Search { cuts, mut findings, state, .. } = search;
     let fault = match state {
         State::Found(action) => {
-            let before = cuts.left_of(text, 0..action.range.start);
-            let after = cuts.left_of(text, action.range.end..text.len());
-            let around = [without_fence_open(&before).trim(), without_fence_close(&after).trim()];
-            let rest: Vec<&str> = around.into_iter().filter(|part| !part.is_empty()).collect();
-            let text = rest.join("\n");
+            let text = cuts.left_around(text, &action.range);
             return Reply { text, heartbeat_ok: false, actions: vec![*action], findings: findings.into_vec() };
         }
         State::Failed(fault) | State::Decided(fault) => Some(fault),
@@ -164,8 +160,8 @@ impl Search<'_> {
         let Some((name, fields)) = named(object, &self.contract.actions) else { return false };
         self.state = match self.checked(&name, fields) {
             Ok(payload) => {
-                self.findings.inexact("the action", range.start, inexact);
-                let payload_text = (!inexact.is_empty()).then(|| self.text[range.clone()].to_owned());
+                let json = &self.text[range.clone()];
+                let payload_text = self.findings.inexact("the action", range.start, inexact, json);
                 State::Found(Box::new(Action { tag: name, payload, payload_text, range }))
             }
             Err(why) => State::Decided(Fault { at: range.start, code: Code::ActionInvalid, why }),
@@ -236,21 +232,6 @@ fn fence_end(text: &str, at: usize) -> usize {
         rest.is_empty() || rest.starts_with('\n')
     };
     closing.find(ends_line).unwrap_or(text.len())
-}
-
-/// Without a fence that opens on the last line.
-pub(super) fn without_fence_open(text: &str) -> &str {
-    let text = text.trim_end();
-    match text.rfind("```") {
-        Some(fence) if !text[fence..].contains('\n') => &text[..fence],
-        _ => text,
-    }
-}
-
-/// Without a fence that closes on the first line.
-pub(super) fn without_fence_close(text: &str) -> &str {
-    let text = text.trim_start();
-    text.strip_prefix("```").unwrap_or(text)
 }
 
 #[cfg(test)]

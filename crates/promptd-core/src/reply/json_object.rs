@@ -10,6 +10,9 @@ use super::exact::{self, Notes};
 /// 100: a deeper payload would make the whole response unreadable.
 pub const MAX_DEPTH: usize = 32;
 
+/// Why a payload with more than [`MAX_DEPTH`] levels is not read.
+pub(super) const TOO_DEEP: &str = "its payload is more than 32 levels deep";
+
 /// An object that begins some text.
 pub(super) enum Found {
     /// A valid one.
@@ -56,7 +59,7 @@ fn end(bytes: &[u8]) -> Result<usize, &'static str> {
         at += 1;
         match byte {
             b'{' | b'[' => {
-                let Some(closer) = open.get_mut(depth) else { return Err("its payload is more than 32 levels deep") };
+                let Some(closer) = open.get_mut(depth) else { return Err(TOO_DEEP) };
                 *closer = if byte == b'{' { b'}' } else { b']' };
                 depth += 1;
             }

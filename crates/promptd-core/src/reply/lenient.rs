@@ -5,7 +5,10 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::{exact::Notes, json_object::MAX_DEPTH};
+use super::{
+    exact::Notes,
+    json_object::{MAX_DEPTH, TOO_DEEP},
+};
 
 /// A value that some text begins with.
 #[derive(Debug, PartialEq)]
@@ -75,7 +78,7 @@ impl<'t> Reader<'t> {
 
     fn nested(&mut self, read: fn(&mut Self) -> Result<Value, &'static str>) -> Result<Value, &'static str> {
         if self.depth == MAX_DEPTH {
-            return Err("its payload is more than 32 levels deep");
+            return Err(TOO_DEEP);
         }
         self.depth += 1;
         self.at += 1;

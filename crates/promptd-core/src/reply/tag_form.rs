@@ -141,12 +141,14 @@ impl<'t> Reader<'t> {
         what: &str,
     ) {
         let Object { fields, length, inexact } = object;
-        let checked =
-            spec.map_or(Ok(fields.clone()), |spec| payload::checked(spec, self.contract.other_fields, fields));
+        let checked = match spec {
+            Some(spec) => payload::checked(spec, self.contract.other_fields, fields),
+            None => Ok(fields),
+        };
         match checked {
             Ok(payload) => {
-                self.findings.inexact(what, range.start, &inexact);
-                let payload_text = (!inexact.is_empty()).then(|| self.text[begin..begin + length].to_owned());
+                let exact = &self.text[begin..begin + length];
+                let payload_text = self.findings.inexact(what, range.start, &inexact, exact);
                 self.found.push((Action { tag: tag.to_owned(), payload, payload_text, range }, spec));
             }
             Err(why) => self.findings.stays(Code::ActionInvalid, what, range.start, &why),

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::{
     Action, Reply,
     cuts::{Angle, Cuts},
     findings::Findings,
-    json_form::{without_fence_close, without_fence_open},
 };
 use crate::{
     finding::Code,
@@ -23,34 +23,45 @@ const NAME: &str = "team";
 pub(super) fn parse(text: &str, contract: &ReplyContract, inputs: Option<&Map<String, Value>>) -> Reply {
     let mut findings = Findings::default();
     let (cuts, object) = find(text, contract, &mut findings);
-    let fail = |mut findings: Findings, cuts: Cuts, code, at, why: &str| {
-        findings.stays(code, "the team", at, why);
-        Reply { text: cuts.left_of(text, 0..text.len()), findings: findings.into_vec(), ..Reply::default() }
-    };
-    let Some(range) = object else {
-        return fail(findings, cuts, Code::ActionMalformed, 0, "the reply has no JSON object");
-    };
-    let at = range.start;
-    let Some(fields) = read(&cuts.left_of(text, range.clone())) else {
-        return fail(findings, cuts, Code::ActionMalformed, at, "it is not valid JSON");
-    };
+    let at = object.as_ref().map_or(0, |range| range.start);
+    let object = object.ok_or((Code::ActionMalformed, "the reply has no JSON object"));
+    let action = object.and_then(|range| {
+        let payload = payload(&cuts.left_of(text, range.clone()), at, inputs, &mut findings)?;
+        Ok(Action { tag: NAME.into(), payload, payload_text: None, range })
+    });
+    match action {
+        Ok(action) => {
+            let text = cuts.left_around(text, &action.range);
+            Reply { text, heartbeat_ok: false, actions: vec![action], findings: findings.into_vec() }
+        }
+        Err((code, why)) => {
+            findings.stays(code, "the team", at, why);
+            Reply { text: cuts.left_of(text, 0..text.len()), findings: findings.into_vec(), ..Reply::default() }
+        }
+    }
+}
+
+/// The team of the object at `at`; the error says why there is no team.
+fn payload(
+    object: &str,
+    at: usize,
+    inputs: Option<&Map<String, Value>>,
+    findings: &mut Findings,
+) -> Result<Map<String, Value>, (Code, &'static str)> {
+    const NO_TEAM: (Code, &str) = (Code::ActionInvalid, "invalid summoner, or no monster");
+    let fields = read(object).ok_or((Code::ActionMalformed, "it is not valid JSON"))?;
     let (Some(summoner), Some(Value::Array(monsters))) = (fields.get("summoner"), fields.get("monsters")) else {
-        return fail(findings, cuts, Code::ActionInvalid, at, "it needs `summoner`, and `monsters` as a list");
+        return Err((Code::ActionInvalid, "it needs `summoner`, and `monsters` as a list"));
     };
     let numbers: Vec<u64> = monsters.iter().filter_map(|id| number(id, 'M')).collect();
-    let unread = monsters.len() - numbers.len();
-    let (Some(summoner), false) = (number(summoner, 'S'), numbers.is_empty()) else {
-        return fail(findings, cuts, Code::ActionInvalid, at, "invalid summoner, or no monster");
-    };
-    let mut left_out = unread;
+    let (Some(summoner), false) = (number(summoner, 'S'), numbers.is_empty()) else { return Err(NO_TEAM) };
+    let mut left_out = monsters.len() - numbers.len();
     let mut payload =
         Map::from_iter([("summoner".to_owned(), json!(summoner)), ("monsters".to_owned(), json!(numbers))]);
     if let Some(inputs) = inputs {
-        let mut of: Match = serde_json::from_value(inputs.clone().into()).unwrap_or_default();
+        let mut of = Match::deserialize(inputs).unwrap_or_default();
         let roster = of.take_roster();
-        let Some(team) = Team::of(&roster, summoner, &numbers) else {
-            return fail(findings, cuts, Code::ActionInvalid, at, "invalid summoner, or no monster");
-        };
+        let team = Team::of(&roster, summoner, &numbers).ok_or(NO_TEAM)?;
         left_out = monsters.len() - team.monsters.len();
         payload = found(&team);
         for issue in team.issues(&of) {
@@ -66,12 +77,7 @@ pub(super) fn parse(text: &str, contract: &ReplyContract, inputs: Option<&Map<St
             format!("{left_out} monsters of the team at byte {at} are left out: there are no such cards")
         });
     }
-    let before = cuts.left_of(text, 0..range.start);
-    let after = cuts.left_of(text, range.end..text.len());
-    let around = [without_fence_open(&before).trim(), without_fence_close(&after).trim()];
-    let rest: Vec<&str> = around.into_iter().filter(|part| !part.is_empty()).collect();
-    let action = Action { tag: NAME.into(), payload, payload_text: None, range };
-    Reply { text: rest.join("\n"), heartbeat_ok: false, actions: vec![action], findings: findings.into_vec() }
+    Ok(payload)
 }
 
 /// The team by the ids and uids of its cards, with the mana that it takes.

@@ -45,7 +45,7 @@ pub(super) fn read(text: &str, block: Block, findings: &mut Findings) -> Option<
     let at = block.range.start;
     let contents = text[block.contents].trim();
     let notes = Notes::default();
-    let screen = match parsed(contents, block.closed, &notes) {
+    let Screen { root, state } = match parsed(contents, block.closed, &notes) {
         Ok(screen) => screen,
         Err(why) => {
             findings.stays(Code::ActionMalformed, &what, at, &why);
@@ -54,12 +54,12 @@ pub(super) fn read(text: &str, block: Block, findings: &mut Findings) -> Option<
     };
     let mut left_out = Findings::default();
     let mut note = |why: String| left_out.add(Code::ComponentUnknown, || format!("{what} at byte {at}: {why}"));
-    let Some(payload) = tree::checked(&screen.root, &mut note) else {
+    let Some(payload) = tree::checked(root, &mut note) else {
         findings.stays(Code::ActionInvalid, &what, at, "its root is not a component of the catalogue");
         findings.append(left_out);
         return None;
     };
-    match screen.state {
+    match state {
         State::Sound => {}
         State::Repaired => {
             findings.add(Code::ActionRepaired, || format!("{what} at byte {at} is not valid JSON, and was repaired"));
@@ -69,9 +69,7 @@ pub(super) fn read(text: &str, block: Block, findings: &mut Findings) -> Option<
         }),
     }
     findings.append(left_out);
-    let inexact = notes.into_vec();
-    findings.inexact(&what, at, &inexact);
-    let payload_text = (!inexact.is_empty()).then(|| contents.to_owned());
+    let payload_text = findings.inexact(&what, at, &notes.into_vec(), contents);
     Some(Action { tag: BLOCK.to_owned(), payload, payload_text, range: block.range })
 }
 

@@ -17,9 +17,9 @@ const SHOWN_CHARS: usize = 64;
 const ROOM: usize = 4;
 
 /// Checks a tree. `note` takes what is left out, a phrase with its path each. `None`: the root itself is no component.
-pub(super) fn checked(root: &Map<String, Value>, note: &mut dyn FnMut(String)) -> Option<Map<String, Value>> {
+pub(super) fn checked(root: Map<String, Value>, note: &mut dyn FnMut(String)) -> Option<Map<String, Value>> {
     let mut check = Check { note };
-    match check.node(&Value::Object(root.clone()), Place { path: "the screen".to_owned(), depth: 0, level: 1 }) {
+    match check.node(&Value::Object(root), Place { path: "the screen".to_owned(), depth: 0, level: 1 }) {
         Some(Value::Object(tree)) => Some(tree),
         _ => None,
     }
@@ -59,9 +59,7 @@ impl Check<'_> {
         };
         let Some(name) = given.get("type").map(text) else { return self.untyped(given, place) };
         let Some(component) = kai_ui::component(&name) else {
-            let near = nearest(&name, COMPONENTS.iter().map(|one| one.name));
-            let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            (self.note)(format!("{}: unknown component `{}`{hint}", place.path, shorten(&name, SHOWN_CHARS)));
+            self.unknown("component", &name, COMPONENTS, &place);
             return None;
         };
         Some(self.component(component, given, &place))
@@ -168,14 +166,18 @@ impl Check<'_> {
             text,
         );
         let Some(action) = kai_ui::action(&name) else {
-            let near = nearest(&name, ACTIONS.iter().map(|one| one.name));
-            let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            (self.note)(format!("{}: unknown action `{}`{hint}", place.path, shorten(&name, SHOWN_CHARS)));
+            self.unknown("action", &name, ACTIONS, place);
             return None;
         };
         let mut node = Map::from_iter([("type".to_owned(), action.name.into())]);
         self.properties(action, given, place, &mut node);
         Some(Value::Object(node))
+    }
+
+    fn unknown(&mut self, what: &str, name: &str, known: &[Component], place: &Place) {
+        let near = nearest(name, known.iter().map(|one| one.name));
+        let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        (self.note)(format!("{}: unknown {what} `{}`{hint}", place.path, shorten(name, SHOWN_CHARS)));
     }
 
     /// A component without a type: a title with a subtitle, else a text, else a column.

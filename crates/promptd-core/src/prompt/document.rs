@@ -3,10 +3,7 @@
 use super::output::{Size, Source};
 use crate::{
     finding::{Code, Finding, Place},
-    text::{
-        cut::{self, Cut, Extent},
-        measure,
-    },
+    text::cut::{self, Cut, Excerpt, Extent, Keep},
     workspace::Document,
 };
 
@@ -14,8 +11,8 @@ use crate::{
 pub(crate) const SKIPPED: &str = "The turn or the workspace skips the context files.";
 
 /// A document's text, cut to `limit` characters with a marker.
-pub(crate) fn cut(document: &Document, limit: usize) -> Cut<'_> {
-    cut::cut(&document.text, limit, &document.path, extent(document))
+pub(crate) fn cut(document: &Document, limit: usize, keep: Keep) -> Cut<'_> {
+    cut::cut(&document.text, limit, keep, &document.path, extent(document))
 }
 
 /// Why a document was left out whole.
@@ -44,9 +41,9 @@ pub(crate) fn original(document: &Document) -> Size {
 }
 
 /// The size of the part of a document that is shown.
-pub(crate) fn head_size(document: &Document, shown: usize) -> Size {
-    let head = &document.text[..measure::offset(&document.text, shown)];
-    Size::of(head)
+pub(crate) fn shown_size(excerpt: &Excerpt) -> Size {
+    let bytes = excerpt.kept.iter().map(|kept| kept.source.len() as u64).sum();
+    Size { bytes, chars: excerpt.shown as u64, tokens: None }
 }
 
 /// Why a document was cut.

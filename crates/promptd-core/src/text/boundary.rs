@@ -22,6 +22,16 @@ pub fn grapheme_floor(text: &str, offset: usize) -> usize {
     cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0)
 }
 
+/// The first grapheme cluster boundary at or after byte `offset`, which must be on a character boundary.
+#[must_use]
+pub fn grapheme_ceiling(text: &str, offset: usize) -> usize {
+    let mut cursor = GraphemeCursor::new(offset, text.len(), true);
+    if cursor.is_boundary(text, 0).unwrap_or(true) {
+        return offset;
+    }
+    cursor.next_boundary(text, 0).ok().flatten().unwrap_or(text.len())
+}
+
 /// The text, or where it has more than `limit` characters, its head up to a grapheme cluster boundary and `…`,
 /// together at most `limit` characters. A limit of 0 leaves nothing.
 #[must_use]

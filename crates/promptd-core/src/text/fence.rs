@@ -24,6 +24,11 @@ pub(super) fn open_fence(text: &str) -> Option<OpenFence<'_>> {
     open
 }
 
+/// Whether a line has the form of a fence's.
+pub(super) fn is_fence(line: &str) -> bool {
+    indented(line).is_some_and(|(_, rest)| rest.starts_with("```") || rest.starts_with("~~~"))
+}
+
 /// The indent and the marks of a line that opens a fence.
 fn opening(line: &str) -> Option<&str> {
     let (indent, rest) = indented(line)?;

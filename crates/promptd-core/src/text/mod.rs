@@ -15,5 +15,5 @@ pub mod shares;
 pub mod tags;
 pub mod xml;
 
-pub use boundary::{grapheme_floor, shorten};
+pub use boundary::{grapheme_ceiling, grapheme_floor, shorten};
 pub use number::{byte_size, clamped, thousands};

@@ -8,7 +8,7 @@ use crate::{
     finding::Finding,
     profile::{Amount, Input, Mismatch, Profile, SectionSpec, Share, ToolAllowlist, check_names, checked, to_rendered},
     prompt::{document, output::Size},
-    text::cut::Cut,
+    text::cut::{Cut, Keep},
     turn::Turn,
     workspace::{Document, Snapshot},
 };
@@ -93,12 +93,13 @@ impl Inputs {
         }
         let name = input.field.name.clone();
         let original = document::original(document);
-        let (text, loss) = match document::cut(document, limit) {
+        let (text, loss) = match document::cut(document, limit, Keep::Head) {
             Cut::Whole(text) => return Value::from(text),
-            Cut::Head { text, shown } => {
-                let (reason, included) = (document::cut_reason(document, shown), document::head_size(document, shown));
-                let finding = document::truncated(document, shown);
-                (text, InputLoss { input: name, reason, original, included, finding })
+            Cut::Part(excerpt) => {
+                let reason = document::cut_reason(document, excerpt.shown);
+                let (included, finding) =
+                    (document::shown_size(&excerpt), document::truncated(document, excerpt.shown));
+                (excerpt.text, InputLoss { input: name, reason, original, included, finding })
             }
             Cut::Dropped => {
                 let (reason, finding) = (document::no_room(limit), document::dropped(document));

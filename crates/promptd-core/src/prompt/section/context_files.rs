@@ -5,10 +5,14 @@ use crate::{
     finding::Finding,
     profile::{SectionSpec, Template},
     prompt::{
-        document::{SKIPPED, cut, cut_reason, dropped, head_size, original, source, truncated},
+        document::{SKIPPED, cut, cut_reason, dropped, original, shown_size, source, truncated},
         scope::{Local, Locals, TurnScope},
     },
-    text::{cut::Cut, inline::inline, shares::fair_shares},
+    text::{
+        cut::{Cut, Keep},
+        inline::inline,
+        shares::fair_shares,
+    },
     workspace::Document,
 };
 
@@ -79,10 +83,10 @@ fn file<'a>(
     findings: &mut Vec<Finding>,
 ) -> Result<TextBlock<'a>, String> {
     let id = id(spec, &document.path);
-    let held = cut(document, share);
+    let held = cut(document, share, Keep::Head);
     let contents = match &held {
         Cut::Whole(text) => text,
-        Cut::Head { text, .. } => text.as_str(),
+        Cut::Part(excerpt) => excerpt.text.as_str(),
         Cut::Dropped => {
             findings.push(dropped(document));
             let reason = format!("Not even the marker of a cut fits into its {share} characters.");
@@ -95,9 +99,9 @@ fn file<'a>(
     let mut block = TextBlock::included(id, spec.stability, text).made_from(source(document));
     block.report.original = original(document);
     block.report.included = block.report.original;
-    if let Cut::Head { shown, .. } = &held {
-        block = block.truncated(cut_reason(document, *shown), original(document), head_size(document, *shown));
-        findings.push(truncated(document, *shown));
+    if let Cut::Part(excerpt) = &held {
+        block = block.truncated(cut_reason(document, excerpt.shown), original(document), shown_size(excerpt));
+        findings.push(truncated(document, excerpt.shown));
     }
     findings.extend(document.findings.iter().cloned());
     Ok(block)

@@ -4,10 +4,10 @@ use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     profile::{Body, Scope, SectionSpec, Template},
     prompt::{
-        document::{SKIPPED, cut, cut_reason, dropped, head_size, no_room, original, source, truncated},
+        document::{SKIPPED, cut, cut_reason, dropped, no_room, original, shown_size, source, truncated},
         scope::{Local, Locals, TurnScope},
     },
-    text::cut::Cut,
+    text::cut::{Cut, Keep},
 };
 
 /// Renders a template.
@@ -35,10 +35,10 @@ pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> Ren
     }
     let context = &scope.snapshot.manifest.context;
     let limit = if spec.cut { context.max_chars_per_file } else { scope.files.limit(&document.path) };
-    let held = cut(document, limit);
+    let held = cut(document, limit, Keep::Head);
     let text = match &held {
         Cut::Whole(text) => text,
-        Cut::Head { text, .. } => text.as_str(),
+        Cut::Part(excerpt) => excerpt.text.as_str(),
         Cut::Dropped => "",
     };
     let tasks = if document.has_tasks() { "yes" } else { "" };
@@ -56,9 +56,9 @@ pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> Ren
     let mut rendered = render(spec, template, scope, &names);
     if let (Some(block), false) = (rendered.blocks.pop(), document.is_blank() && !spec.keep_empty) {
         let mut block = block.made_from(source);
-        if let Cut::Head { shown, .. } = &held {
-            block = block.truncated(cut_reason(document, *shown), original(document), head_size(document, *shown));
-            rendered.findings.push(truncated(document, *shown));
+        if let Cut::Part(excerpt) = &held {
+            block = block.truncated(cut_reason(document, excerpt.shown), original(document), shown_size(excerpt));
+            rendered.findings.push(truncated(document, excerpt.shown));
         }
         rendered.blocks.push(block);
         rendered.findings.extend(document.findings.iter().cloned());

@@ -72,6 +72,8 @@ enum Format {
     OpenaiResponses,
     /// The `system` and `messages` of Anthropic Messages.
     AnthropicMessages,
+    /// The `system` and `messages` of Bedrock Converse, with cache points.
+    BedrockConverse,
     /// The `messages` of `OpenRouter`, with cache breakpoints.
     OpenrouterChat,
     /// The `systemInstruction` and `contents` of Gemini.
@@ -136,6 +138,7 @@ fn print(arguments: &Arguments, snapshot: &Snapshot, profile: &Profile, prompt: 
         Some(Format::OpenaiChat) => RenderFormat::OpenaiChat,
         Some(Format::OpenaiResponses) => RenderFormat::OpenaiResponses,
         Some(Format::AnthropicMessages) => RenderFormat::AnthropicMessages,
+        Some(Format::BedrockConverse) => RenderFormat::BedrockConverse,
         Some(Format::OpenrouterChat) => RenderFormat::OpenrouterChat,
         Some(Format::Gemini) => RenderFormat::Gemini,
     };

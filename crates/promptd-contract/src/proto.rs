@@ -27,6 +27,6 @@ from_core! {
     Severity: promptd_core::finding::Severity { Info, Warning, Error }
     SectionChange: promptd_core::diff::Change { Added, Removed, Changed, Reported }
     RenderFormat: promptd_core::render::RenderFormat {
-        Text, OpenaiChat, OpenaiResponses, AnthropicMessages, OpenrouterChat, Gemini
+        Text, OpenaiChat, OpenaiResponses, AnthropicMessages, BedrockConverse, OpenrouterChat, Gemini
     }
 }

@@ -247,6 +247,7 @@ fn format(raw: proto::RenderFormat) -> Option<RenderFormat> {
         proto::RenderFormat::OpenaiChat => Some(RenderFormat::OpenaiChat),
         proto::RenderFormat::OpenaiResponses => Some(RenderFormat::OpenaiResponses),
         proto::RenderFormat::AnthropicMessages => Some(RenderFormat::AnthropicMessages),
+        proto::RenderFormat::BedrockConverse => Some(RenderFormat::BedrockConverse),
         proto::RenderFormat::OpenrouterChat => Some(RenderFormat::OpenrouterChat),
         proto::RenderFormat::Gemini => Some(RenderFormat::Gemini),
     }

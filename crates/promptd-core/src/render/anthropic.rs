@@ -2,11 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Fragment, IdRule, Rendered, arguments, breakpoints::breakpoints, is_plain, tool_calls};
-use crate::{
-    prompt::{Message, Prompt},
-    turn::Role,
+use super::{
+    Fragment, IdRule, Rendered, arguments,
+    breakpoints::breakpoints,
+    is_plain, tool_calls,
+    turns::{Speaker, Turns},
 };
+use crate::prompt::{Message, Prompt};
 
 /// Amazon Bedrock, which serves the same models, has the limit.
 pub(super) const IDS: IdRule = IdRule { provider: "Anthropic", max_bytes: 64, characters: Some(is_plain) };
@@ -19,37 +21,29 @@ pub(super) const IDS: IdRule = IdRule { provider: "Anthropic", max_bytes: 64, ch
 pub(super) fn messages(prompt: &Prompt<'_>) -> Rendered {
     let fragment = Fragment::new(prompt, IDS).beginning_with_the_user(IDS.provider);
     let marked = breakpoints(prompt);
-    let mut system: Vec<Value> = Vec::new();
-    let mut turns: Vec<(&'static str, Vec<Value>)> = Vec::new();
-    for (index, message) in fragment.messages() {
+    let mut all = Turns::new(&fragment, |index, message| {
         let mut blocks = blocks(&fragment, index, message);
         if marked.contains(&index) {
             mark(&mut blocks);
         }
-        let role = match message.role {
-            Role::System => {
-                system.append(&mut blocks);
-                continue;
-            }
-            Role::User | Role::Tool => "user",
-            Role::Assistant => "assistant",
-        };
-        match turns.last_mut() {
-            Some((last, content)) if *last == role => content.append(&mut blocks),
-            _ if blocks.is_empty() => {}
-            _ => turns.push((role, blocks)),
-        }
-    }
-    if let Some(("assistant", blocks)) = turns.last_mut() {
-        trim_end(blocks);
-    }
+        blocks
+    });
+    all.trim_end();
     let mut out = Map::new();
-    if !system.is_empty() {
-        out.insert("system".into(), system.into());
+    if !all.system.is_empty() {
+        out.insert("system".into(), all.system.into());
     }
-    let turn = |(role, content): (&str, Vec<Value>)| json!({ "role": role, "content": content });
-    out.insert("messages".into(), turns.into_iter().map(turn).collect());
+    let turn = |(speaker, content): (Speaker, _)| json!({ "role": role(speaker), "content": content });
+    out.insert("messages".into(), all.turns.into_iter().map(turn).collect());
     fragment.rendered(&Value::Object(out))
+}
+
+/// The name of a role, which Bedrock shares.
+pub(super) fn role(speaker: Speaker) -> &'static str {
+    match speaker {
+        Speaker::User => "user",
+        Speaker::Model => "assistant",
+    }
 }
 
 fn blocks(fragment: &Fragment<'_>, index: usize, message: &Message<'_>) -> Vec<Value> {
@@ -66,13 +60,6 @@ fn blocks(fragment: &Fragment<'_>, index: usize, message: &Message<'_>) -> Vec<V
     blocks
 }
 
-/// Removes white space at the end of the last block, if that is text.
-fn trim_end(blocks: &mut [Value]) {
-    if let Some(Value::String(text)) = blocks.last_mut().and_then(|block| block.get_mut("text")) {
-        text.truncate(text.trim_end().len());
-    }
-}
-
 fn mark(blocks: &mut [Value]) {
     if let Some(Value::Object(block)) = blocks.last_mut() {
         block.insert("cache_control".into(), json!({ "type": "ephemeral" }));
@@ -85,7 +72,7 @@ mod tests {
         super::sample::{self, json},
         *,
     };
-    use crate::turn::{ConversationMessage, ToolCall};
+    use crate::turn::{ConversationMessage, Role, ToolCall};
 
     #[test]
     fn system_is_apart_and_turns_alternate() {

@@ -1,6 +1,8 @@
 //! How much of a prompt a provider still has in its cache after another prompt was sent to it.
 
-use super::{Fragment, RenderFormat, anthropic, breakpoints::breakpoints, gemini, openai, openrouter, tool_calls};
+use super::{
+    Fragment, RenderFormat, anthropic, bedrock, breakpoints::breakpoints, gemini, openai, openrouter, tool_calls,
+};
 use crate::{
     prompt::{Message, Prompt},
     turn::{Role, ToolCall},
@@ -17,9 +19,8 @@ pub struct CachedPrefix {
     pub format: RenderFormat,
     /// How many bytes both prompts begin with.
     pub common: u64,
-    /// How many of these the provider finds in its cache. Anthropic, also behind OpenRouter, keeps whole blocks up to a
-    /// breakpoint; the others keep what
-    /// is the same, rounded down to blocks of their own.
+    /// How many of these the provider finds in its cache. Anthropic, also behind Bedrock and `OpenRouter`, keeps whole
+    /// blocks up to a breakpoint; the others keep what is the same, rounded down to blocks of their own.
     pub kept: u64,
     /// The bytes of the first prompt.
     pub before: u64,
@@ -57,7 +58,10 @@ fn cached_prefix(before: &Prompt<'_>, after: &Prompt<'_>, format: RenderFormat) 
         }
         same += 1;
     }
-    let is_marked = matches!(format, RenderFormat::AnthropicMessages | RenderFormat::OpenrouterChat);
+    let is_marked = matches!(
+        format,
+        RenderFormat::AnthropicMessages | RenderFormat::BedrockConverse | RenderFormat::OpenrouterChat
+    );
     let kept = if is_marked { kept_blocks(&first, &second, same) } else { common };
     CachedPrefix { format, common, kept, before: first.bytes_of(first.blocks.len()), difference }
 }
@@ -100,6 +104,9 @@ impl<'p> Read<'p> {
             RenderFormat::AnthropicMessages => {
                 Fragment::new(prompt, anthropic::IDS).beginning_with_the_user(anthropic::IDS.provider)
             }
+            RenderFormat::BedrockConverse => {
+                Fragment::new(prompt, bedrock::IDS).beginning_with_the_user(bedrock::IDS.provider)
+            }
             RenderFormat::Gemini => Fragment::new(prompt, gemini::IDS).beginning_with_the_user(gemini::IDS.provider),
         };
         let marks = breakpoints(prompt);
@@ -112,7 +119,9 @@ impl<'p> Read<'p> {
             !message.content.is_empty() || message.role == Role::Tool || !tool_calls(message).is_empty()
         };
         let mut blocks: Vec<_> = fragment.messages().filter(is_sent).map(block).collect();
-        if matches!(format, RenderFormat::AnthropicMessages | RenderFormat::Gemini) {
+        let is_system_first =
+            matches!(format, RenderFormat::AnthropicMessages | RenderFormat::BedrockConverse | RenderFormat::Gemini);
+        if is_system_first {
             blocks.sort_by_key(|block| block.message.role != Role::System);
         }
         Self { blocks }
@@ -178,8 +187,11 @@ mod tests {
                 Message { stability: Stability::Volatile, ..sample::message(Role::System, last) },
             ])
         };
-        let found = of(&prompt("last 1"), &prompt("last 2"), RenderFormat::AnthropicMessages);
-        assert_eq!((found.common, found.kept, found.difference), (18, 13, Some((2, 5))), "up to the session's block");
+        for format in [RenderFormat::AnthropicMessages, RenderFormat::BedrockConverse, RenderFormat::OpenrouterChat] {
+            let found = of(&prompt("last 1"), &prompt("last 2"), format);
+            let expected = (18, 13, Some((2, 5)));
+            assert_eq!((found.common, found.kept, found.difference), expected, "{format:?}: up to the session's block");
+        }
         let found = of(&prompt("last 1"), &prompt("last 2"), RenderFormat::Gemini);
         assert_eq!((found.common, found.kept), (18, 18));
     }

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Fragment, IdRule, Rendered, arguments, tool_calls};
-use crate::{
-    prompt::{Message, Prompt},
-    turn::Role,
+use super::{
+    Fragment, IdRule, Rendered, arguments, tool_calls,
+    turns::{Speaker, Turns},
 };
+use crate::prompt::{Message, Prompt};
 
 /// Results are matched by name; ids are for the caller, and of any form.
 pub(super) const IDS: IdRule = IdRule { provider: "Gemini", max_bytes: 64, characters: None };
@@ -17,30 +17,19 @@ pub(super) const IDS: IdRule = IdRule { provider: "Gemini", max_bytes: 64, chara
 /// result is named after the call that it answers; the conversation begins with the user. Speakers' names have no place there.
 pub(super) fn generate_content(prompt: &Prompt<'_>) -> Rendered {
     let fragment = Fragment::new(prompt, IDS).beginning_with_the_user(IDS.provider);
-    let mut system: Vec<Value> = Vec::new();
-    let mut contents: Vec<(&'static str, Vec<Value>)> = Vec::new();
-    for (index, message) in fragment.messages() {
-        let mut parts = parts(&fragment, index, message);
-        let role = match message.role {
-            Role::System => {
-                system.append(&mut parts);
-                continue;
-            }
-            Role::User | Role::Tool => "user",
-            Role::Assistant => "model",
-        };
-        match contents.last_mut() {
-            Some((last, content)) if *last == role => content.append(&mut parts),
-            _ if parts.is_empty() => {}
-            _ => contents.push((role, parts)),
-        }
-    }
+    let all = Turns::new(&fragment, |index, message| parts(&fragment, index, message));
     let mut out = Map::new();
-    if !system.is_empty() {
-        out.insert("systemInstruction".into(), json!({ "parts": system }));
+    if !all.system.is_empty() {
+        out.insert("systemInstruction".into(), json!({ "parts": all.system }));
     }
-    let content = |(role, parts): (&str, Vec<Value>)| json!({ "role": role, "parts": parts });
-    out.insert("contents".into(), contents.into_iter().map(content).collect());
+    let content = |(speaker, parts)| {
+        let role = match speaker {
+            Speaker::User => "user",
+            Speaker::Model => "model",
+        };
+        json!({ "role": role, "parts": parts })
+    };
+    out.insert("contents".into(), all.turns.into_iter().map(content).collect());
     fragment.rendered(&Value::Object(out))
 }
 

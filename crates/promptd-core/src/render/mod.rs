@@ -5,6 +5,7 @@
 //! `OpenAI` and Gemini cache prefixes on their own; for `OpenAI`'s `prompt_cache_key`, callers have the cache plan's digest.
 
 mod anthropic;
+mod bedrock;
 mod breakpoints;
 mod cache;
 mod gemini;
@@ -14,6 +15,7 @@ mod openrouter;
 mod sample;
 mod text;
 mod tool_ids;
+mod turns;
 
 pub use cache::{CachedPrefix, cached_prefixes};
 
@@ -40,6 +42,8 @@ pub enum RenderFormat {
     OpenaiResponses,
     /// `system` and `messages` of Anthropic's Messages, with cache breakpoints.
     AnthropicMessages,
+    /// `system` and `messages` of Amazon Bedrock's Converse, with cache points.
+    BedrockConverse,
     /// `messages` of `OpenRouter`'s Chat Completions, with cache breakpoints.
     OpenrouterChat,
     /// `systemInstruction` and `contents` of Gemini's `generateContent`.
@@ -48,11 +52,12 @@ pub enum RenderFormat {
 
 impl RenderFormat {
     /// Every format.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Text,
         Self::OpenaiChat,
         Self::OpenaiResponses,
         Self::AnthropicMessages,
+        Self::BedrockConverse,
         Self::OpenrouterChat,
         Self::Gemini,
     ];
@@ -71,6 +76,7 @@ impl RenderFormat {
             Self::OpenaiChat => "openai-chat",
             Self::OpenaiResponses => "openai-responses",
             Self::AnthropicMessages => "anthropic-messages",
+            Self::BedrockConverse => "bedrock-converse",
             Self::OpenrouterChat => "openrouter-chat",
             Self::Gemini => "gemini",
         }
@@ -101,6 +107,7 @@ pub fn render(prompt: &Prompt<'_>, format: RenderFormat) -> Rendered {
         RenderFormat::OpenaiChat => openai::chat(prompt),
         RenderFormat::OpenaiResponses => openai::responses(prompt),
         RenderFormat::AnthropicMessages => anthropic::messages(prompt),
+        RenderFormat::BedrockConverse => bedrock::converse(prompt),
         RenderFormat::OpenrouterChat => openrouter::chat(prompt),
         RenderFormat::Gemini => gemini::generate_content(prompt),
     }

@@ -209,3 +209,99 @@ fn budgets_and_choices_are_checked() {
         ]
     );
 }
+
+#[test]
+fn a_section_is_no_more_stable_than_what_it_depends_on() {
+    let profile = |stability: &str, body: &str| {
+        format!(
+            "inputs:\n  plain: string\n  own: {{ type: string, stability: stable }}\n\
+             \x20 fast: {{ type: list, of: {{ user: string }}, stability: volatile }}\n  most: {{ type: int, default: 1 }}\n\
+             budgets:\n  shared: {{ limit: 9 }}\n  given: {{ limit: most }}\n\
+             messages:\n  - name: m\n    sections:\n      - id: a\n        stability: {stability}\n        {body}\n\
+             \x20     - {{ id: b, each: knowledge, entry: x, budget: shared }}\n"
+        )
+    };
+    let input = "or declare the input with `stability: stable` if that is what callers give";
+    for (stability, body, expected) in [
+        ("stable", "template: '{{ own }} {{ persona }} {{ workspace.id }}'", None),
+        ("stable", "file: AGENTS.md\n        template: '{{ file.text }}'", None),
+        ("stable", "kind: skills\n        template: '{{ available_skills }}'", None),
+        ("session", "template: '{{ plain }} {{ user.name }} {{ channel.name }}'", None),
+        ("volatile", "template: '{{ now.utc }} {{ fast|length }}'", None),
+        (
+            "stable",
+            "template: '{{ user.name }}'",
+            Some("`turn.user`, which differs between sessions; write `stability: session`".to_owned()),
+        ),
+        (
+            "stable",
+            "when: plain\n        template: x",
+            Some(format!("the input `plain`, which differs between sessions; write `stability: session`, {input}")),
+        ),
+        (
+            "session",
+            "template: '{{ plain }} {{ fast|length }}'",
+            Some(format!(
+                "the input `fast`, which can change every turn; write `stability: volatile`, {}",
+                input.replace("stable", "session")
+            )),
+        ),
+        ("stable", "each: knowledge\n        entry: '{{ content }}'", Some(volatile("knowledge"))),
+        ("session", "each: skills\n        header: '{{ now.utc }}'\n        entry: x", Some(volatile("now"))),
+        ("session", "file: AGENTS.md\n        template: x\n        fallback: '{{ now.utc }}'", Some(volatile("now"))),
+        ("session", "template: x\n        stages: [first]", Some(volatile("stage"))),
+        ("stable", "kind: facts\n        facts: []", Some(volatile("variables"))),
+        ("session", "kind: facts\n        facts: [{ label: L, value: heartbeat }]", Some(volatile("variables"))),
+        ("session", "kind: active_skill\n        template: '{{ skill.id }}'", Some(volatile("conversation"))),
+        ("session", "each: skills\n        entry: x\n        budget: shared", Some(volatile("knowledge"))),
+        (
+            "stable",
+            "each: skills\n        entry: x\n        budget: given",
+            Some("`turn.inputs`, which differs between sessions; write `stability: session`".to_owned()),
+        ),
+        // A name of an entry is the entry's.
+        ("volatile", "each: fast\n        entry: '{{ user }}'", None),
+        ("session", "each: [1, 2]|list\n        entry: x", None),
+    ] {
+        let Some(expected) = expected else {
+            let found = faults(&profile(stability, body));
+            assert!(found.iter().all(|fault| !fault.contains("depends")), "{body}: {found:?}");
+            continue;
+        };
+        let expected = format!(":13:20 the section `a` is not {stability}: it depends on {expected}");
+        assert_eq!(faults(&profile(stability, body)), [expected], "{body}");
+    }
+}
+
+fn volatile(field: &str) -> String {
+    format!("`turn.{field}`, which can change every turn; write `stability: volatile`")
+}
+
+/// What an extending profile changes is at fault there, and not in the file that it extends.
+#[test]
+fn a_stability_that_an_extension_breaks_is_reported_in_the_extension() {
+    let text = "extends: five-layer\nmessages:\n  - name: skeleton\n    sections:\n\
+                \x20     - { id: identity, template: 'Hello {{ user.name }}' }\n";
+    let expected = ":5:15 the section `identity` is not stable: it depends on `turn.user`, which differs between sessions; \
+                    write `stability: session`";
+    assert_eq!(faults(text), [expected]);
+}
+
+/// The tools that are shown follow from the input that selects their list.
+#[test]
+fn tools_are_no_more_stable_than_what_selects_them() {
+    let profile = |scope: &str| {
+        format!(
+            "inputs:\n  scope: {{ type: string, stability: {scope} }}\n  has_tools: {{ type: bool, stability: stable }}\n\
+             \x20 tools: {{ type: list, of: {{ name: string }}, stability: stable }}\n\
+             tool_allowlist: {{ by: scope, lists: [{{ value: read, names: [read] }}] }}\n\
+             messages:\n  - name: m\n    sections:\n      - {{ id: a, stability: stable, when: has_tools, template: x }}\n"
+        )
+    };
+    assert_eq!(faults(&profile("stable")), Vec::<String>::new());
+    let found = faults(&profile("volatile"));
+    assert!(
+        matches!(&found[..], [one] if one.contains("the input `has_tools`, which can change every turn")),
+        "{found:?}"
+    );
+}

@@ -6,9 +6,9 @@ use super::{
     keys, names,
     range::Range,
     raw::{ProfileFault, Spanned},
-    spec::{Input, Profile},
+    spec::{Input, Profile, Stability},
     types::{Field, Mismatch, Type, check_object},
-    words::TYPES,
+    words::{STABILITIES, TYPES},
 };
 use crate::{
     finding::Code,
@@ -33,15 +33,17 @@ fn input(name: &Spanned<String>, node: &Node, faults: &mut Vec<ProfileFault>) ->
     }
     let found = Faults::default();
     let path = format!("inputs.{}", name.value);
-    let default_from = match &node.value {
-        Value::Map(_) => {
-            Fields::at_path(node, path.clone(), &Faults::default()).text("default_from").map(ToOwned::to_owned)
-        }
+    let silent = Faults::default();
+    let text = |key| match &node.value {
+        Value::Map(_) => Fields::at_path(node, path.clone(), &silent).text(key).map(ToOwned::to_owned),
         _ => None,
     };
+    let default_from = text("default_from");
+    let stability = text("stability");
+    let stability = STABILITIES.iter().find(|(word, _)| stability.as_deref() == Some(*word)).map(|(_, found)| *found);
     let field = field(&name.value, node, &path, &found);
     faults.extend(found.into_vec().into_iter().map(|fault| ProfileFault::of(fault, &name.file)));
-    Input { field, default_from }
+    Input { field, default_from, stability: stability.unwrap_or(Stability::Session) }
 }
 
 /// A declaration: a type's name alone, or a mapping with `type`.
@@ -61,7 +63,8 @@ pub(super) fn field(name: &str, node: &Node, path: &str, faults: &Faults) -> Fie
     if fields.has("default") {
         declared.default = Some(default_of(default, &declared.ty, path, faults));
     }
-    let _ = fields.text("default_from");
+    // Of an input as a whole: `input` reads them.
+    let _ = (fields.text("default_from"), fields.choice("stability"));
     fields.finish();
     declared
 }

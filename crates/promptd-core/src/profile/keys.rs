@@ -223,6 +223,8 @@ pub(super) const INPUT: &[Key] = &[
         "Its value if absent; `null`: none. Without one, absent text is empty, a bool is false, a list is empty, and all else is none.",
     ),
     Key::new("default_from", TEXT, "The workspace file whose text it is if absent."),
+    Key::new("stability", Shape::Choice(&STABILITY_WORDS), "How often its value changes: `stable`, it is the workspace's, and a turn only overrides it; `session`, each turn of a session gives the same; `volatile`, it can change every turn. A section cannot be more stable than the inputs that it reads.")
+        .or("session"),
 ];
 
 /// Of a field of an action, beside the keys of an input.

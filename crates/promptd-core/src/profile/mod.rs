@@ -18,6 +18,7 @@ mod load;
 mod manual_tests;
 mod names;
 mod range;
+mod rates;
 mod raw;
 mod schema;
 mod set;

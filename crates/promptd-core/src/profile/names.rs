@@ -2,7 +2,7 @@
 
 use super::{
     range::Range,
-    spec::ReplyContract,
+    spec::{Input, ReplyContract},
     taught,
     types::{Field, Type},
 };
@@ -15,9 +15,9 @@ pub struct Names(Vec<(String, Type, TurnFields)>);
 impl Names {
     /// The roots, a profile's inputs, and what its reply contract gives unless an input has the name.
     #[must_use]
-    pub fn new(inputs: &[Field], contract: &ReplyContract) -> Self {
+    pub fn new(inputs: &[Input], contract: &ReplyContract) -> Self {
         let roots = ROOTS.iter().map(|root| (root.name.to_owned(), root.ty(), root.deps));
-        let inputs = inputs.iter().map(|input| (input.name.clone(), input.ty.clone(), TurnFields::INPUTS));
+        let inputs = inputs.iter().map(|input| (input.field.name.clone(), input.field.ty.clone(), input.deps()));
         let taught = taught::NAMES.into_iter().zip(taught::types(contract));
         let taught = taught.map(|(name, ty)| (name.to_owned(), ty, TurnFields::NONE));
         Self(roots.chain(inputs).chain(taught).collect())

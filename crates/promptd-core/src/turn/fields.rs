@@ -40,12 +40,22 @@ impl TurnFields {
     pub const CONTEXT_FILES: Self = Self(1 << 11);
     /// `turn.skill_filter` and the token's skill globs.
     pub const SKILLS: Self = Self(1 << 12);
-    /// `turn.conversation`.
+    /// The messages of `turn.conversation`, and how many of them are left out.
     pub const CONVERSATION: Self = Self(1 << 13);
-    /// `turn.inputs`.
-    pub const INPUTS: Self = Self(1 << 14);
+    /// Inputs that the profile declares as stable.
+    pub const STABLE_INPUTS: Self = Self(1 << 14);
     /// `turn.stage`.
     pub const STAGE: Self = Self(1 << 15);
+    /// Inputs that the profile declares as the same through a session; the default.
+    pub const SESSION_INPUTS: Self = Self(1 << 16);
+    /// Inputs that the profile declares as volatile.
+    pub const VOLATILE_INPUTS: Self = Self(1 << 17);
+    /// The summaries of `turn.conversation` that take the place of what is left out.
+    pub const SUMMARIES: Self = Self(1 << 18);
+    /// `turn.inputs`, whatever their stability.
+    pub const INPUTS: Self = Self(Self::STABLE_INPUTS.0 | Self::SESSION_INPUTS.0 | Self::VOLATILE_INPUTS.0);
+    /// Every field.
+    pub const ALL: Self = Self((1 << 19) - 1);
 
     /// The fields that `turn` sets. Every turn has a clock.
     ///
@@ -87,7 +97,7 @@ impl TurnFields {
             .and_if(ephemeral_system_prompt.is_some(), Self::EPHEMERAL)
             .and_if(*skip_context_files || !context_files.is_empty(), Self::CONTEXT_FILES)
             .and_if(skill_filter.is_some() || skill_access.is_some(), Self::SKILLS)
-            .and_if(!messages.is_empty() || !segments.is_empty(), Self::CONVERSATION)
+            .and_if(!messages.is_empty() || !segments.is_empty(), Self::CONVERSATION | Self::SUMMARIES)
             // Inputs without a value may have the text of a context file.
             .and_if(!inputs.is_empty() || *skip_context_files, Self::INPUTS)
             .and_if(*stage != Stage::First, Self::STAGE)
@@ -97,6 +107,12 @@ impl TurnFields {
     #[must_use]
     pub fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
+    }
+
+    /// The fields of both.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 
     /// This, and `other` if `condition` holds.
@@ -109,7 +125,7 @@ impl TurnFields {
 impl ops::BitOr for TurnFields {
     type Output = Self;
     fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        self.with(other)
     }
 }
 

@@ -5,7 +5,8 @@ use promptd_core::{
     globs::{NameGlobs, SkillFilter},
     prompt::Prompt,
     turn::{
-        Agent, Channel, Conversation, ConversationMessage, ResponseFormat, Role, Segment, Snippet, Stage, Turn, User,
+        Agent, Channel, Conversation, ConversationMessage, ResponseFormat, Role, Segment, Snippet, Stage, Turn,
+        TurnFields, User,
     },
 };
 use serde_json::{Map, Value, json};
@@ -294,6 +295,17 @@ fn what_was_trimmed_is_seen_wherever_a_section_uses_it() {
     }
 }
 
+/// The list need not depend on a turn for its budget to do so.
+#[test]
+fn the_limit_of_a_budget_is_seen_by_the_sections_under_it() {
+    let own = "name: own\ninputs:\n  most: { type: int, min: 0, default: 2 }\nbudgets:\n  few: { limit: most, unit: entries }\nmessages:\n  - name: m\n    sections:\n      - { id: s, each: skills, entry: '{{ name }} ', budget: few }\n";
+    let workspace = workspace(&FILES, own);
+    let base = turn();
+    let one = Turn { inputs: object(json!({"most": 1})), ..turn() };
+    assert_eq!(texts(&prompt(&workspace, "own", &base)), ["dues tide "]);
+    assert_eq!(texts(&prompt(&workspace, "own", &one)), ["dues "]);
+}
+
 /// A field without a value in the tests above is not tested.
 #[test]
 fn every_field_of_a_turn_has_a_value_here() {
@@ -321,6 +333,12 @@ fn every_field_of_a_turn_has_a_value_here() {
     let values = values();
     for field in fields {
         assert!(values.iter().any(|value| value.field == field), "{field}");
+    }
+    for value in values {
+        let mut turn = turn();
+        (value.set)(&mut turn);
+        let set = TurnFields::set_by(&turn);
+        assert_eq!(set | TurnFields::ALL, TurnFields::ALL, "{}: its field is not in ALL", value.field);
     }
 }
 

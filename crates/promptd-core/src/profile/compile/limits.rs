@@ -4,7 +4,7 @@ use super::{
     super::{
         range::Range,
         raw::{RawBudget, Spanned},
-        spec::{Amount, Body, Budget, Each, Part, Share, Unit},
+        spec::{Amount, Body, Budget, Each, Input, Part, Share, Unit},
         types::Type,
         words::{OVERFLOWS, UNITS},
     },
@@ -75,9 +75,15 @@ fn whole(text: &str) -> Option<u64> {
     text.parse().ok().or_else(|| plain().as_count())
 }
 
-/// A section that draws on a budget depends on all that draw on it before.
-pub(super) fn share_budgets(parts: &mut [Part], budgets: usize) {
-    let mut deps = vec![TurnFields::NONE; budgets];
+/// A section that draws on a budget depends on all that draw on it, and on the input that has its limit.
+pub(super) fn share_budgets(parts: &mut [Part], budgets: &[Budget], inputs: &[Input]) {
+    let limit = |budget: &Budget| match &budget.limit {
+        Amount::Fixed(_) => TurnFields::NONE,
+        Amount::Input(name) => {
+            inputs.iter().find(|input| input.field.name == *name).map_or(TurnFields::NONE, Input::deps)
+        }
+    };
+    let mut deps: Vec<TurnFields> = budgets.iter().map(limit).collect();
     for pass in 0..2 {
         for part in parts.iter_mut() {
             let Part::Message(message) = part else { continue };

@@ -3,6 +3,7 @@
 mod limits;
 pub(super) mod reply;
 mod section;
+mod stability;
 mod templates;
 mod tools;
 
@@ -16,7 +17,6 @@ use super::{
     spec::{Budget, ConversationSpec, Input, MessageSpec, Part, Profile, ReplyContract, TrimSpec},
     taught::Taught,
     template::Templates,
-    types::Field,
     words::{PLACEMENTS, ROLES, STAGES, TOOLS},
 };
 use crate::{
@@ -34,12 +34,12 @@ pub(super) fn compile(
     source: Arc<str>,
     faults: &mut Vec<ProfileFault>,
 ) -> Profile {
-    let inputs = inputs::declared(&raw.inputs, faults);
-    let fields: Vec<Field> = inputs.iter().map(|input| input.field.clone()).collect();
+    let mut inputs = inputs::declared(&raw.inputs, faults);
+    tools::destabilise(&mut inputs, raw.tool_allowlist.as_ref());
     let names = Names::new(&[], &ReplyContract::default());
     let mut compiler = Compiler { names, inputs, budgets: Vec::new(), templates: Templates::new(), faults };
     let reply = raw.reply.as_ref().map(|reply| compiler.reply(reply)).unwrap_or_default();
-    compiler.names = Names::new(&fields, &reply);
+    compiler.names = Names::new(&compiler.inputs, &reply);
     compiler.budgets = raw.budgets.iter().filter_map(|budget| compiler.budget(budget)).collect();
     let mut parts: Vec<Part> = raw.messages.iter().map(|message| compiler.part(message)).collect();
     if parts.is_empty() {
@@ -48,7 +48,8 @@ pub(super) fn compile(
     }
     compiler.unique(&raw.messages);
     compiler.reach_summaries(&raw.messages, &parts);
-    share_budgets(&mut parts, compiler.budgets.len());
+    share_budgets(&mut parts, &compiler.budgets, &compiler.inputs);
+    compiler.prove_stability(&raw.messages, &parts);
     compiler.teach(&raw, &reply);
     let tool_allowlist = raw.tool_allowlist.as_ref().and_then(|raw| compiler.tool_allowlist(raw));
     let cache = raw.cache.as_ref().and_then(|written| compiler.one_of(written, "`cache` value", &PLACEMENTS));

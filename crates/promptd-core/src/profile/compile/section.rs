@@ -15,6 +15,12 @@ use super::{
 };
 use crate::{turn::TurnFields, yaml::nearest};
 
+/// The skill is an input, or named by the newest message of the user.
+const ACTIVE_SKILL_DEPS: TurnFields =
+    TurnFields::SKILLS.with(TurnFields::CONVERSATION).with(TurnFields::SESSION_INPUTS);
+/// Which summaries are shown follows from the cut, which inputs may move.
+const TREE_DEPS: TurnFields = TurnFields::SUMMARIES.with(TurnFields::SESSION_INPUTS);
+
 impl Compiler<'_> {
     pub(super) fn section(&mut self, message: &str, raw: &RawSection) -> SectionSpec {
         let key = format!("{message}/{}", raw.id.value);
@@ -88,8 +94,7 @@ impl Compiler<'_> {
             }
             "active_skill" => {
                 let skill = object("skill", &["id", "name", "body"], Some("files"));
-                let deps = TurnFields::SKILLS | TurnFields::CONVERSATION | TurnFields::INPUTS;
-                Body::ActiveSkill(self.template_of(key, raw, &names.with(&[skill], deps)))
+                Body::ActiveSkill(self.template_of(key, raw, &names.with(&[skill], ACTIVE_SKILL_DEPS)))
             }
             "summary_tree" => self.summary_tree(key, raw, &names),
             _ => {
@@ -110,7 +115,7 @@ impl Compiler<'_> {
 
     fn summary_tree(&mut self, key: &str, raw: &RawSection, names: &Names) -> Body {
         let fields = text_fields(&["id", "level", "start", "end", "first", "last", "summary"]);
-        let locals = names.with(&fields, TurnFields::CONVERSATION | TurnFields::INPUTS);
+        let locals = names.with(&fields, TREE_DEPS);
         let entry = self.required(raw, "entry", raw.entry.as_ref());
         Body::SummaryTree(SummaryTree {
             header: raw.header.as_ref().map(|text| self.template(&format!("{key}.header"), text, names)),
@@ -220,11 +225,7 @@ fn body_deps(body: &Body, names: &Names) -> TurnFields {
         Body::ContextFiles { heading, entry, .. } => heading.deps | entry.deps | TurnFields::CONTEXT_FILES,
         Body::Skills(template) => template.deps | TurnFields::SKILLS,
         Body::Facts { facts, .. } => facts.iter().fold(TurnFields::VARIABLES, |all, fact| all | names.deps(&fact.name)),
-        Body::ActiveSkill(template) => {
-            template.deps | TurnFields::SKILLS | TurnFields::CONVERSATION | TurnFields::INPUTS
-        }
-        Body::SummaryTree(tree) => {
-            tree.entry.deps | of(&tree.header) | of(&tree.footer) | TurnFields::CONVERSATION | TurnFields::INPUTS
-        }
+        Body::ActiveSkill(template) => template.deps | ACTIVE_SKILL_DEPS,
+        Body::SummaryTree(tree) => tree.entry.deps | of(&tree.header) | of(&tree.footer) | TREE_DEPS,
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     super::{
         raw::RawToolAllowlist,
-        spec::{ToolAllowlist, takes_tools},
+        spec::{Input, Stability, ToolAllowlist, takes_tools},
         types::Type,
     },
     Compiler,
@@ -38,5 +38,25 @@ impl Compiler<'_> {
         }
         let lists = raw.lists.iter().map(|(value, names)| (value.value.clone(), names.clone())).collect();
         Some(ToolAllowlist::ByInput { input: by.value.clone(), lists })
+    }
+}
+
+/// The tools that are shown follow from the input that selects the list too, and whether there are any from the tools: neither is
+/// more stable than that.
+pub(super) fn destabilise(inputs: &mut [Input], allowlist: Option<&RawToolAllowlist>) {
+    let of = |inputs: &[Input], name: &str| {
+        inputs.iter().find(|input| input.field.name == name).map_or(Stability::Stable, |input| input.stability)
+    };
+    if !takes_tools(inputs) {
+        return;
+    }
+    let by = allowlist.and_then(|list| list.by.as_ref()).map_or(Stability::Stable, |by| of(inputs, &by.value));
+    let tools = of(inputs, ToolAllowlist::INPUT).max(by);
+    for input in inputs.iter_mut() {
+        match input.field.name.as_str() {
+            ToolAllowlist::INPUT => input.stability = tools,
+            ToolAllowlist::ANY_INPUT => input.stability = input.stability.max(tools),
+            _ => {}
+        }
     }
 }

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     id::Id,
-    turn::{Role, Stage},
+    turn::{Role, Stage, TurnFields},
 };
 
 /// A recipe: ordered messages of ordered sections.
@@ -77,6 +77,20 @@ pub struct Input {
     pub field: Field,
     /// The workspace file whose text it is where a turn does not give it.
     pub default_from: Option<String>,
+    /// How often its value changes.
+    pub stability: Stability,
+}
+
+impl Input {
+    /// What a text that shows it depends on.
+    #[must_use]
+    pub fn deps(&self) -> TurnFields {
+        match self.stability {
+            Stability::Stable => TurnFields::STABLE_INPUTS,
+            Stability::Session => TurnFields::SESSION_INPUTS,
+            Stability::Volatile => TurnFields::VOLATILE_INPUTS,
+        }
+    }
 }
 
 /// One place in the order of messages.

@@ -37,11 +37,21 @@ pub struct SectionSpec {
 }
 
 impl SectionSpec {
+    /// The names that its condition and templates use, locals included; a name may come more than once.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let templates = self.when.iter().chain(&self.fallback).chain(self.body.templates());
+        let facts = match &self.body {
+            Body::Facts { facts, .. } => facts.as_slice(),
+            _ => &[],
+        };
+        let facts = facts.iter().map(|fact| fact.name.as_str());
+        templates.flat_map(|template| template.names().iter().map(String::as_str)).chain(facts)
+    }
+
     /// Whether a condition or template of it uses a name.
     #[must_use]
     pub fn uses(&self, name: &str) -> bool {
-        let is_used = |template: &Template| template.names().iter().any(|used| used == name);
-        self.when.iter().chain(&self.fallback).any(is_used) || self.body.uses(name)
+        self.names().any(|used| used == name)
     }
 }
 
@@ -77,19 +87,21 @@ pub enum Body {
 }
 
 impl Body {
-    fn uses(&self, name: &str) -> bool {
-        let is_used = |template: &Template| template.names().iter().any(|used| used == name);
-        match self {
-            Self::Text(template) | Self::Skills(template) | Self::ActiveSkill(template) => is_used(template),
+    fn templates(&self) -> impl Iterator<Item = &Template> {
+        let (first, second, header, footer) = match self {
+            Self::Text(template) | Self::Skills(template) | Self::ActiveSkill(template) => {
+                (Some(template), None, None, None)
+            }
             Self::Each(Each { list, header, entry, footer, .. }) => {
-                [list, entry].into_iter().chain(header).chain(footer).any(is_used)
+                (Some(list), Some(entry), header.as_ref(), footer.as_ref())
             }
-            Self::ContextFiles { heading, entry, .. } => [heading, entry].into_iter().any(is_used),
-            Self::Facts { facts, .. } => facts.iter().any(|fact| fact.name == name),
+            Self::ContextFiles { heading, entry, .. } => (Some(heading), Some(entry), None, None),
+            Self::Facts { .. } => (None, None, None, None),
             Self::SummaryTree(SummaryTree { header, entry, footer, .. }) => {
-                [entry].into_iter().chain(header).chain(footer).any(is_used)
+                (Some(entry), None, header.as_ref(), footer.as_ref())
             }
-        }
+        };
+        [first, second, header, footer].into_iter().flatten()
     }
 }
 

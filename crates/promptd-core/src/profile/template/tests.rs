@@ -1,7 +1,10 @@
 use std::borrow::Cow;
 
 use super::*;
-use crate::profile::{names::text_fields, spec::ReplyContract};
+use crate::profile::{
+    names::text_fields,
+    spec::{Input, ReplyContract, Stability},
+};
 
 struct Fixed;
 
@@ -25,7 +28,9 @@ impl Scope for Fixed {
 }
 
 fn names() -> Names {
-    Names::new(&text_fields(&["soul"]), &ReplyContract::default())
+    let soul = text_fields(&["soul"]).remove(0);
+    let soul = Input { field: soul, default_from: None, stability: Stability::Session };
+    Names::new(&[soul], &ReplyContract::default())
 }
 
 #[test]

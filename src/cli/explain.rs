@@ -43,7 +43,7 @@ pub(super) fn layers(out: &mut impl Write, prompt: &Prompt<'_>) -> io::Result<()
 fn line(section: &SectionReport) -> String {
     let colour = if section.outcome.is_loss() { YELLOW } else { DIM };
     let mut line = format!("{colour}   {}: {}", section.id, size(section.included));
-    if section.outcome.is_loss() {
+    if is_less(section) {
         let _ = write!(line, " of {}; {}", size(section.original), section.reason);
     }
     line + RESET
@@ -55,7 +55,7 @@ pub(super) fn sections(prompt: &Prompt<'_>) -> String {
     let mut out = String::new();
     for section in &prompt.sections {
         let outcome = section.outcome.as_str();
-        let sizes = if section.outcome.is_loss() {
+        let sizes = if is_less(section) {
             format!("{} of {}", size(section.included), size(section.original))
         } else {
             size(section.included)
@@ -67,6 +67,11 @@ pub(super) fn sections(prompt: &Prompt<'_>) -> String {
     let _ =
         writeln!(out, "{} messages, {}, digest {}", prompt.messages.len(), size(prompt.size), prompt.digest.to_hex());
     out
+}
+
+/// Whether less is said than there was to say.
+fn is_less(section: &SectionReport) -> bool {
+    section.outcome.is_loss() || section.outcome == Outcome::Included && section.included.bytes < section.original.bytes
 }
 
 fn size(size: Size) -> String {

@@ -212,6 +212,27 @@ async fn strict_refuses_a_loss_before_digests_are_compared() {
 }
 
 #[tokio::test]
+async fn strict_allows_what_a_profile_leaves_out_by_design() {
+    let rig = Rig::start().await;
+    let mut client = rig.prompts().await;
+    let message = |n: usize| proto::ConversationMessage {
+        role: if n.is_multiple_of(2) { proto::Role::User } else { proto::Role::Assistant }.into(),
+        content: format!("message {n}"),
+        ..Default::default()
+    };
+    let conversation = proto::Conversation { messages: (0..20).map(message).collect(), ..Default::default() };
+    let turn = proto::Turn { conversation: Some(conversation), ..Default::default() };
+    let prompt = client.assemble_prompt(proto::AssemblePromptRequest { strict: true, ..ask_with(turn) }).await;
+    let prompt = prompt.unwrap().into_inner();
+    let section = prompt.sections.iter().find(|section| section.id == "conversation").unwrap();
+    let sizes = [&section.original_size, &section.included_size].map(|size| size.as_ref().unwrap().bytes);
+    assert_eq!((section.outcome(), sizes[0] > sizes[1]), (proto::Outcome::Included, true));
+    let limited: Vec<_> = prompt.findings.iter().filter(|finding| finding.code == "LIMITED_BY_DESIGN").collect();
+    assert_eq!((limited.len(), limited[0].severity()), (1, proto::Severity::Info));
+    assert_eq!(limited[0].field, "turn.conversation.messages");
+}
+
+#[tokio::test]
 async fn an_invalid_workspace_reports_each_fault_and_affects_no_other() {
     let rig = Rig::start().await;
     let mut client = rig.prompts().await;

@@ -11,7 +11,7 @@ use std::{
 
 use promptd_contract::{decode, json, proto};
 use promptd_core::{
-    finding::Finding,
+    finding::{Code, Finding},
     id::Id,
     profile::{self, ProfileSet},
     prompt::{Holder, Outcome, Prepared, Prompt},
@@ -253,15 +253,18 @@ pub fn check_invariants(snapshot: &Snapshot, prompt: &Prompt<'_>) {
             assert!(is_cut || section.included.bytes == carried, "{section:?}");
             continue;
         }
-        // Of a section that was cut, at least the marker remains.
-        let stands = section.included.bytes > 0 || section.outcome == Outcome::Truncated;
+        // Of a section that was cut, and of a message of the conversation, at least the marker remains.
+        let is_carried = section.id.starts_with("conversation/") && section.outcome == Outcome::Included;
+        let stands = section.included.bytes > 0 || section.outcome == Outcome::Truncated || is_carried;
         assert_eq!(section.position.is_some(), stands, "{}", section.id);
         if section.outcome.is_loss() {
             assert!(!section.reason.is_empty(), "{} says no reason", section.id);
             assert!(!prompt.findings.is_empty(), "{} was lost without a finding", section.id);
         }
-        if section.outcome == Outcome::Included {
-            assert_eq!(section.included, section.original, "{}", section.id);
+        if section.outcome == Outcome::Included && section.included != section.original {
+            let is_design = |finding: &&Finding| finding.code == Code::LimitedByDesign;
+            assert!(prompt.findings.iter().any(|finding| is_design(&&**finding)), "{} is limited silently", section.id);
+            assert!(!section.reason.is_empty(), "{} says no reason", section.id);
         }
     }
     let limits = &snapshot.manifest.context;

@@ -115,8 +115,8 @@ codes! {
     ValueTruncated = "VALUE_TRUNCATED", Warning, "Send a shorter value.";
     /// Characters that could forge lines or hide text were removed from a value.
     ValueSanitized = "VALUE_SANITIZED", Warning, "Send the value without line breaks and hidden characters.";
-    /// A message of the conversation was cut or left out by a limit.
-    ConversationTruncated = "CONVERSATION_TRUNCATED", Warning, "Send less, or raise the profile's limit.";
+    /// A message of the conversation was left out, or something of it is missing: a loss.
+    ConversationTruncated = "CONVERSATION_TRUNCATED", Warning, "Correct what the message names, send less, or raise the profile's limit.";
     /// Tool messages without their call, or calls without their results, were left out.
     ConversationUnpaired = "CONVERSATION_UNPAIRED", Warning, "Send a call together with all of its results.";
     /// No message of the conversation is in the prompt, since the profile carries none.
@@ -129,6 +129,8 @@ codes! {
     ConversationSystem = "CONVERSATION_SYSTEM", Info, "To refuse such messages, lock `conversation_system` or `ephemeral` in workspace.yaml.";
     /// The id of a tool call was rewritten in `rendered`, since the provider would refuse it.
     ToolCallIdRewritten = "TOOL_CALL_ID_REWRITTEN", Info, "Send ids that are unique and have letters, digits, `_` and `-` alone.";
+    /// The profile's own limit on how much is shown left something out, as it is meant to: no loss.
+    LimitedByDesign = "LIMITED_BY_DESIGN", Info, "Nothing; if more should be shown, raise the profile's limit, often one of its inputs.";
     /// A section was cut or left out by its budget.
     BudgetExceeded = "BUDGET_EXCEEDED", Warning, "Send less, or raise the profile's budget.";
     /// More findings than a response carries.

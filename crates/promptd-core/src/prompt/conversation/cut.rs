@@ -55,6 +55,11 @@ impl Cut {
         self.users.map(|index| &all[index]).into_iter().chain(&all[self.start..])
     }
 
+    /// The units before the first that is carried.
+    pub(super) fn before<'u>(&self, units: &'u [Unit]) -> impl Iterator<Item = &'u Unit> {
+        units[..self.users.unwrap_or(self.start)].iter()
+    }
+
     /// The units between the newest message of the user and those that follow it here: a part of its own turn.
     pub(super) fn divided<'u>(&self, units: &'u [Unit]) -> &'u [Unit] {
         self.users.map_or(&[], |users| &units[users + 1..self.start])

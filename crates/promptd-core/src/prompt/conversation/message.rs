@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     tool_results,
-    window::{ConversationWindow, cut_finding, message_id, report},
+    window::{ConversationWindow, limited, message_id, report},
 };
 use crate::{
     finding::{Code, Finding, Place},
@@ -38,13 +38,13 @@ pub(super) fn carry<'a>(
         cut_size = Some(CarriedSize { original, included });
         let end = clamped(cut.text.len());
         let at = clamped(window.messages.len());
-        window.findings.push(cut_finding(index, &cut.reason));
+        window.findings.push(limited(index, &cut.reason));
         window.sections.push(SectionReport {
             id: message_id(index),
             position: Some(Position { holder: Holder::Message(at), bytes: 0..end }),
             original,
             included,
-            ..report(Outcome::Truncated, cut.reason)
+            ..report(Outcome::Included, cut.reason)
         });
         Cow::Owned(cut.text)
     } else {

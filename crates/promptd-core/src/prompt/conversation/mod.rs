@@ -28,7 +28,7 @@ use message::CarriedSize;
 use trim::TrimBudget;
 use units::Unit;
 pub(crate) use window::ConversationWindow;
-use window::{LeftOut, none_carried, summary, system_message};
+use window::{LeftOut, limited_window, none_carried, summary, system_message};
 
 /// The report for a profile that has no place for a conversation.
 pub(crate) fn not_carried<'a>(profile: &Profile, turn: &'a Turn) -> ConversationWindow<'a> {
@@ -76,6 +76,10 @@ pub(crate) fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> Conve
         carried.token_budget = budget.raw;
     }
     window.divided(all, cut.divided(&units), &mut lost);
+    let left_out_by_design = cut.before(&units).map(Unit::len).sum();
+    if left_out_by_design > 0 && newest != Some(0) {
+        window.findings.push(limited_window(all.len(), left_out_by_design));
+    }
     window.trimmed = history::before(scope, &units, &cut, budget.as_ref());
     carried.cut = window.trimmed.messages;
     carried.uncovered = window.trimmed.uncovered;

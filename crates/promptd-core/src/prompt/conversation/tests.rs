@@ -245,7 +245,7 @@ proptest! {
             for (message, from) in &carried {
                 prop_assert_eq!(from.message, &all[from.index as usize]);
                 let id = format!("conversation/{}", from.index);
-                let cut = prompt.sections.iter().any(|section| section.id == id && section.outcome == Outcome::Truncated);
+                let cut = prompt.sections.iter().any(|section| section.id == id && section.position.is_some());
                 let whole = message.content.ends_with(&from.message.content);
                 prop_assert!(whole != cut, "{} {:?}", id, message.content);
             }

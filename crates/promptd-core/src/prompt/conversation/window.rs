@@ -110,6 +110,19 @@ pub(super) fn cut_finding(index: usize, reason: &str) -> Finding {
     Finding::new(Code::ConversationTruncated, place, reason.trim_end_matches('.').to_owned())
 }
 
+/// The finding of a message that is carried in part, as the profile is meant to.
+pub(super) fn limited(index: usize, reason: &str) -> Finding {
+    let place = Place::field(format!("turn.conversation.messages[{index}]"));
+    Finding::new(Code::LimitedByDesign, place, reason.trim_end_matches('.').to_owned())
+}
+
+/// The finding of a window that leaves messages out, as the profile is meant to.
+pub(super) fn limited_window(all: usize, left_out: usize) -> Finding {
+    let (left_out, all) = (thousands(left_out as u64), thousands(all as u64));
+    let message = format!("the window leaves out {left_out} of the conversation's {all} messages, the oldest");
+    Finding::new(Code::LimitedByDesign, Place::field("turn.conversation.messages"), message)
+}
+
 /// The finding of a message of the role `system`, which a model reads like the prompt's own.
 pub(super) fn system_message(index: usize) -> Finding {
     let place = Place::field(format!("turn.conversation.messages[{index}].role"));

@@ -11,7 +11,7 @@ pub struct SectionReport<'a> {
     pub id: Cow<'a, str>,
     /// What became of it.
     pub outcome: Outcome,
-    /// Why it was left out or cut; empty where it was included whole.
+    /// Why it was left out, cut or limited; empty where it was included whole.
     pub reason: Cow<'a, str>,
     /// Where its text is in the prompt; `None` where it has no text.
     pub position: Option<Position>,
@@ -95,7 +95,7 @@ pub struct Source {
 /// What became of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Included whole.
+    /// Included whole, or as much of it as the profile is meant to show: the sizes then differ.
     Included,
     /// A limit or a fault kept a part out.
     Truncated,

@@ -105,6 +105,14 @@ impl<'a> TextBlock<'a> {
         self
     }
 
+    /// The same block, of which the profile's own limit shows a part, as it is meant to.
+    #[must_use]
+    pub(crate) fn limited(mut self, reason: impl Into<Cow<'a, str>>, original: Size) -> Self {
+        self.report.reason = reason.into();
+        self.report.original = original;
+        self
+    }
+
     /// The same block, made from a file.
     #[must_use]
     pub(crate) fn made_from(mut self, source: Source) -> Self {

@@ -5,7 +5,7 @@ use minijinja::{Value, value::ValueKind};
 use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     finding::{Code, Finding, Place},
-    profile::{Each, Scope, SectionSpec},
+    profile::{Each, Scope, SectionSpec, Unit},
     prompt::{
         budget::Budgets,
         output::Size,
@@ -15,9 +15,10 @@ use crate::{
     turn::Snippet,
 };
 
-/// Renders header, entries and footer. A list that its filters made shorter is a window: no loss, but reported.
-/// Under a budget only whole entries are taken, in order: the first that does not fit ends the section, and the budget for every
-/// section after it unless the profile says otherwise.
+/// Renders header, entries and footer. Under a budget only whole entries are taken, in order: the first that does not fit ends
+/// the section, and the budget for every section after it unless the profile says otherwise.
+///
+/// A list that its filters made shorter, and a budget of entries, are windows that the profile is meant to have: no loss.
 pub(super) fn render<'a>(
     spec: &'a SectionSpec,
     each: &Each,
@@ -44,13 +45,17 @@ fn fill<'a>(
         (templates.render_any(each.header.as_ref(), scope)?, templates.render_any(each.footer.as_ref(), scope)?);
     let whole = || join(&header, entries, &each.between, &footer);
     let Some(budget) = each.budget else {
-        let mut block = TextBlock::included(&*spec.id, spec.stability, whole());
+        let block = TextBlock::included(&*spec.id, spec.stability, whole());
         // A bare name is the list itself: nothing can be missing, and making a list's value can be expensive.
-        let all = if each.list.as_name().is_some() { None } else { scope.value(&each.of).len() };
-        if let Some(all) = all.filter(|all| *all > entries.len()) {
-            block.report.reason = format!("{} of {all} entries are shown.", entries.len()).into();
-        }
-        return Ok(block.into());
+        let all = if each.list.as_name().is_some() { Value::UNDEFINED } else { scope.value(&each.of) };
+        let Some(count) = all.len().filter(|count| *count > entries.len()) else { return Ok(block.into()) };
+        let reason = format!("{} of {} entries are shown.", thousands(entries.len() as u64), thousands(count as u64));
+        let included = block.report.included;
+        // An entry that is not shown may be one that the template cannot write: that is no fault of this prompt.
+        let original = entries_of(each, &all, scope)
+            .map_or(included, |entries| Size::of(&join(&header, &entries, &each.between, &footer)));
+        let finding = limited(spec, each, scope, &reason);
+        return Ok(RenderedSection { blocks: vec![block.limited(reason, original)], findings: vec![finding] });
     };
 
     let rest = budgets.rest(budget);
@@ -85,21 +90,42 @@ fn fill<'a>(
     budgets.overflow(budget, if fit == 0 { 0 } else { cost });
     let reason = format!("{fit} of {} entries fit into the budget `{name}`.", thousands(entries.len() as u64));
     let original = Size::of(&whole());
+    let text = if fit == 0 { String::new() } else { join(&header, &entries[..fit], &each.between, &footer) };
+    if scope.profile.budgets[budget].unit == Unit::Entries {
+        let block = if fit == 0 {
+            TextBlock::omitted(&*spec.id, spec.stability, "")
+        } else {
+            TextBlock::included(&*spec.id, spec.stability, text)
+        };
+        let finding = limited(spec, each, scope, &reason);
+        return Ok(RenderedSection { blocks: vec![block.limited(reason, original)], findings: vec![finding] });
+    }
     let block = if fit == 0 {
         TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), original)
     } else {
-        let text = join(&header, &entries[..fit], &each.between, &footer);
         let included = Size::of(&text);
         TextBlock::included(&*spec.id, spec.stability, text).truncated(reason.clone(), original, included)
     };
     Ok(RenderedSection { blocks: vec![block], findings: vec![exceeded(spec, each, scope, &reason)] })
 }
 
+/// The finding of a window that the profile is meant to have.
+fn limited(spec: &SectionSpec, each: &Each, scope: &TurnScope<'_>, reason: &str) -> Finding {
+    Finding::new(Code::LimitedByDesign, place(each, scope), message(spec, reason))
+}
+
 fn exceeded(spec: &SectionSpec, each: &Each, scope: &TurnScope<'_>, reason: &str) -> Finding {
+    Finding::new(Code::BudgetExceeded, place(each, scope), message(spec, reason))
+}
+
+/// The input that has the list.
+fn place(each: &Each, scope: &TurnScope<'_>) -> Place {
     let input = each.of.split('.').next().filter(|name| scope.input(name).is_some());
-    let place = input.map_or(Place::Unplaced, |name| Place::field(format!("turn.inputs.{name}")));
-    let message = format!("section `{}`: {}", spec.id, reason.trim_end_matches('.'));
-    Finding::new(Code::BudgetExceeded, place, message)
+    input.map_or(Place::Unplaced, |name| Place::field(format!("turn.inputs.{name}")))
+}
+
+fn message(spec: &SectionSpec, reason: &str) -> String {
+    format!("section `{}`: {}", spec.id, reason.trim_end_matches('.'))
 }
 
 fn join(header: &str, entries: &[String], between: &str, footer: &str) -> String {
@@ -129,7 +155,12 @@ fn entries(each: &Each, scope: &TurnScope<'_>) -> Result<Vec<String>, String> {
         };
         return scope.knowledge().map(entry).collect();
     }
-    let list = templates.evaluate(&each.list, scope)?;
+    entries_of(each, &templates.evaluate(&each.list, scope)?, scope)
+}
+
+/// The texts of a list's items.
+fn entries_of(each: &Each, list: &Value, scope: &TurnScope<'_>) -> Result<Vec<String>, String> {
+    let render = |names: &dyn Scope| scope.profile.templates.render(&each.entry, names);
     let items = list.try_iter().map_err(|e| e.to_string())?;
     items
         .enumerate()

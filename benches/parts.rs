@@ -14,7 +14,7 @@ use promptd_core::{
     profile::{Profile, ProfileSet},
     prompt::{self, Prepared, Prompt},
     render::{RenderFormat, render},
-    text::cut::{Extent, cut},
+    text::cut::{Extent, Keep, cut},
     tokens::Encoding,
     turn::{Channel, Snippet, Turn, User},
     workspace::Snapshot,
@@ -103,7 +103,7 @@ fn texts(c: &mut Criterion) {
         group.throughput(Throughput::Bytes(chars as u64));
         let extent = Extent::Whole { chars };
         group.bench_function(BenchmarkId::new("cut", chars), |b| {
-            b.iter(|| black_box(cut(text, chars / 2, "AGENTS.md", extent)));
+            b.iter(|| black_box(cut(text, chars / 2, Keep::Head, "AGENTS.md", extent)));
         });
         group.bench_function(BenchmarkId::new("digest", chars), |b| b.iter(|| black_box(Sha256::digest(text))));
         group.bench_function(BenchmarkId::new("tokens", chars), |b| {

@@ -198,7 +198,7 @@ fn backend(open: &Arc<Open>) -> Backend {
         settings: Arc::new(Settings::default()),
         previous: None,
     });
-    let loaded = Loaded { snapshot: snapshot.unwrap().into(), at: Timestamp::UNIX_EPOCH };
+    let loaded = Loaded { snapshot: snapshot.unwrap().into(), at: Timestamp::UNIX_EPOCH, origin: None };
     store.publish(&id, State::Ready(Arc::new(loaded)));
     Backend {
         store,

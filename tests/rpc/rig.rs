@@ -156,7 +156,8 @@ impl Rig {
         self.trees.lock().unwrap().insert(root, tree);
         let state = match loaded {
             Ok(snapshot) => {
-                State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at: Timestamp::new(NOW, 0).unwrap() }))
+                let at = Timestamp::new(NOW, 0).unwrap();
+                State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at, origin: None }))
             }
             Err(faults) => State::Invalid(faults.into()),
         };

@@ -39,6 +39,8 @@ pub struct Options {
     pub sweep_interval: Duration,
     /// Threads that load at the start and in bursts; default: as many as cores, at most 8.
     pub load_threads: usize,
+    /// Keeps what each revision was loaded from, in memory, for as long as the revision is held.
+    pub keep_origins: bool,
 }
 
 impl Default for Options {
@@ -54,6 +56,7 @@ impl Default for Options {
             poll_interval: Duration::from_secs(2),
             sweep_interval: Duration::from_secs(10),
             load_threads: std::thread::available_parallelism().map_or(2, usize::from).min(8),
+            keep_origins: false,
         }
     }
 }

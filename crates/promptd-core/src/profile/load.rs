@@ -36,6 +36,7 @@ pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet
     let mut profiles: Vec<Arc<Profile>> = Vec::new();
     let mut stale = Vec::new();
     let mut nameless = None;
+    let mut kept = files.to_vec();
     for (index, source) in own.iter().enumerate() {
         let twin = own[..index].iter().find(|other| other.name() == source.name());
         let (profile, mut faults) = source.build(&own, shipped, false);
@@ -47,6 +48,7 @@ pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet
         match profile.filter(|_| errors.peek().is_none()) {
             Some(profile) => profiles.push(Arc::new(profile)),
             None => {
+                keep_last_good(&mut kept, &source.file, previous);
                 if let Some(last_good) = previous.and_then(|set| set.get(source.name())) {
                     profiles.push(Arc::clone(last_good));
                     stale.extend(errors.next().map(|fault| (source.name(), last_good_kept(fault.clone()))));
@@ -70,11 +72,19 @@ pub fn load(files: &[ProfileFile], previous: Option<&ProfileSet>) -> (ProfileSet
     findings.sort_by(|a, b| a.place.cmp(&b.place));
     findings.dedup();
     profiles.dedup_by(|a, b| a.name == b.name);
-    let set = ProfileSet::new(profiles);
+    let set = ProfileSet::new(profiles).of_files(kept);
     let set = stale.into_iter().fold(set, |set, (name, error)| set.with_error(name, error));
     match (nameless, previous) {
         (Some(fault), Some(previous)) => (set.keeping_missing(previous, &last_good_kept(fault)), findings),
         _ => (set, findings),
+    }
+}
+
+/// Puts the last good version of a file in its place.
+fn keep_last_good(files: &mut [ProfileFile], name: &str, previous: Option<&ProfileSet>) {
+    let good = previous.and_then(|set| set.files_of_operator().iter().find(|(known, _)| known == name));
+    if let (Some((_, good)), Some((_, bytes))) = (good, files.iter_mut().find(|(file, _)| file == name)) {
+        bytes.clone_from(good);
     }
 }
 
@@ -278,6 +288,30 @@ mod tests {
         for label in labels {
             assert!(RUNTIME_LABELS.contains(&label), "`{label}` is not among the labels that variables may not take");
         }
+    }
+
+    #[test]
+    fn the_files_that_it_keeps_make_the_same_profiles() {
+        let text = |word: &str| format!("messages: [{{name: m, sections: [{{id: s, template: \"{word}\"}}]}}]\n");
+        let file = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
+        let base = file("base.yaml", &text("one"));
+        let child = file("child.yaml", "extends: base\n");
+        let good = profile::load(&[base.clone(), child.clone()], None).0;
+        let broken = file("base.yaml", "messages: [\n");
+        let sources =
+            |set: &ProfileSet| set.iter().map(|one| (one.name.clone(), one.source.clone())).collect::<Vec<_>>();
+        for (files, previous) in [
+            (vec![base.clone(), child.clone()], None),
+            (vec![broken.clone(), child.clone()], Some(&good)),
+            (vec![broken.clone(), child.clone()], None),
+            (vec![file("base.yaml", &text("two")), child.clone()], Some(&good)),
+        ] {
+            let set = profile::load(&files, previous).0;
+            assert_eq!(sources(&profile::load(set.files_of_operator(), None).0), sources(&set));
+        }
+        let error = Finding::new(crate::finding::Code::ProfileInvalid, crate::finding::Place::Unplaced, "unreadable");
+        let missing = profile::load(&[child], Some(&good)).0.keeping_missing(&good, &error);
+        assert_eq!(sources(&profile::load(missing.files_of_operator(), None).0), sources(&missing));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use super::{FilePattern, Profile};
+use super::{FilePattern, Profile, ProfileFile};
 use crate::{digest::Digest, finding::Finding, yaml::nearest};
 
 /// All profiles that the service knows, in name order.
@@ -18,6 +18,8 @@ pub struct ProfileSet {
     hash: Arc<str>,
     /// By profile: why its last good version stays in use.
     errors: BTreeMap<String, Finding>,
+    /// What the profiles that are not built in were loaded from.
+    operator: Vec<ProfileFile>,
 }
 
 impl ProfileSet {
@@ -68,6 +70,19 @@ impl ProfileSet {
         self.errors.get(name)
     }
 
+    /// The operator's files, from which [`load`](super::load) makes the same profiles: of an invalid one its last good version.
+    #[must_use]
+    pub fn files_of_operator(&self) -> &[ProfileFile] {
+        &self.operator
+    }
+
+    /// The same set, made of these files of the operator; of the profiles that an earlier set kept, it has the files.
+    #[must_use]
+    pub(super) fn of_files(mut self, files: Vec<ProfileFile>) -> Self {
+        self.operator = files;
+        self
+    }
+
     /// The same set with an error of the profile of that name.
     #[must_use]
     pub fn with_error(mut self, name: &str, error: Finding) -> Self {
@@ -83,15 +98,18 @@ impl ProfileSet {
     #[must_use]
     pub fn keeping(&self, profile: &Arc<Profile>) -> Self {
         let others = self.profiles.iter().filter(|other| other.name != profile.name);
-        let set = Self::new(others.chain([profile]).cloned().collect());
+        let set = Self::new(others.chain([profile]).cloned().collect()).of_files(self.operator.clone());
         self.errors.iter().fold(set, |set, (name, error)| set.with_error(name, error.clone()))
     }
 
     /// The same set with the operator's profiles of an earlier one that are missing here, each with the error: a file that
     /// cannot be read or parsed does not say which profile it has, so that any of them may be its own.
     #[must_use]
-    pub fn keeping_missing(self, earlier: &Self, error: &Finding) -> Self {
+    pub fn keeping_missing(mut self, earlier: &Self, error: &Finding) -> Self {
         let missing = |set: &Self, known: &Profile| set.get(known.name.as_str()).is_none_or(|now| now.built_in);
+        let is_new = |set: &Self, name: &str| set.operator.iter().all(|(known, _)| known != name);
+        let kept: Vec<_> = earlier.operator.iter().filter(|(name, _)| is_new(&self, name)).cloned().collect();
+        self.operator.extend(kept);
         earlier.iter().filter(|known| !known.built_in).fold(self, |set, known| {
             if !missing(&set, known) {
                 return set;
@@ -111,6 +129,6 @@ impl ProfileSet {
         }
         let files = profiles.iter().flat_map(|profile| profile.files().collect::<Vec<_>>()).collect();
         let hash = Digest(hasher.finalize().into()).to_hex().into();
-        Self { profiles, files, hash, errors: BTreeMap::new() }
+        Self { profiles, files, hash, errors: BTreeMap::new(), operator: Vec::new() }
     }
 }

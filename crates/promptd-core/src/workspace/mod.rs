@@ -4,6 +4,7 @@
 //! is an invalid `workspace.yaml` with no good version before it, since defaults would lose its blocklist: then there
 //! are only findings, and no snapshot.
 
+mod captured;
 mod clean;
 mod collector;
 mod document;
@@ -12,6 +13,7 @@ mod heartbeat;
 mod load;
 mod manifest;
 mod memory;
+mod origin;
 #[cfg(test)]
 mod properties;
 mod revision;
@@ -22,12 +24,14 @@ mod snapshot;
 mod testing;
 mod tree;
 
+pub use captured::{Captured, CapturedFile, Capturing, MAX_CAPTURED_BYTES};
 pub use document::Document;
 pub use files::{CONTEXT_FILES, HEARTBEAT_FILE};
 pub use load::{Load, load};
 pub use manifest::{AgentSettings, ContextSettings, ExtraFile, Lock, MANIFEST, Manifest, schema as manifest_schema};
 pub use memory::MemoryTree;
-pub use revision::Revision;
+pub use origin::{MAX_PREVIOUS, Origin};
+pub use revision::{FORMAT, Revision};
 pub use skill::{
     BundledFile, MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES, MAX_FOLDERS_SEARCHED, MAX_SKILL_BYTES, MAX_SKILL_DEPTH,
     MAX_SKILLS_FOUND, SHARED_FOLDER, SKILL_FILE, SKILLS_FOLDER, Skill, Visibility, schema as skill_schema,

@@ -26,7 +26,7 @@ impl fmt::Display for Revision {
 }
 
 /// Changes whenever assembly gives other bytes for the same inputs, so that no two versions share a revision.
-const FORMAT: &str = "promptd 2";
+pub const FORMAT: &str = "promptd 2";
 
 /// The hash of all that assembly can see of a snapshot.
 pub(super) fn of(snapshot: &Snapshot) -> Revision {

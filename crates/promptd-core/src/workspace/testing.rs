@@ -13,7 +13,11 @@ pub(super) fn load_tree(tree: &MemoryTree) -> Result<Snapshot, Vec<Finding>> {
 }
 
 pub(super) fn reload(tree: &MemoryTree, previous: &Snapshot) -> Result<Snapshot, Vec<Finding>> {
-    load_with(tree, &[], Settings::default(), Some(previous))
+    load_over(tree, Some(previous))
+}
+
+pub(super) fn load_over(tree: &dyn Tree, previous: Option<&Snapshot>) -> Result<Snapshot, Vec<Finding>> {
+    load_with(tree, &[], Settings::default(), previous)
 }
 
 pub(super) fn load_with(

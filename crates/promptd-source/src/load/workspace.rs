@@ -7,11 +7,11 @@ use std::{
 };
 
 use promptd_core::{
-    finding::{Code, Finding, Place},
+    finding::{Code, Finding, Place, Severity},
     id::Id,
     profile::ProfileSet,
     settings::Settings,
-    workspace::{self, Entry, FileBytes, Load, ReadError, Snapshot, Tree},
+    workspace::{self, Captured, Capturing, Entry, FileBytes, Load, Origin, ReadError, Snapshot, Tree},
 };
 
 use super::{read_set::ReadSet, tree::DiskTree};
@@ -24,11 +24,13 @@ pub(crate) struct Inputs<'a> {
     pub(crate) profiles: &'a Arc<ProfileSet>,
     /// The last good version.
     pub(crate) previous: Option<&'a Snapshot>,
+    /// What that was loaded from.
+    pub(crate) previous_origin: Option<&'a Arc<Origin>>,
 }
 
 /// What became of loading a workspace.
 pub(crate) enum Loading {
-    Loaded(Box<Snapshot>),
+    Loaded(Box<Snapshot>, Option<Arc<Origin>>),
     /// `workspace.yaml` is invalid and was never valid.
     Invalid(Vec<Finding>),
     /// The workspace's folder cannot be opened.
@@ -46,28 +48,69 @@ fn load_as(id: &Id, root: &str, path: &Path, inputs: &Inputs<'_>) -> (ReadSet, L
         Err((error, read)) => return (read, Loading::Unopened(error)),
     };
     let shared = open_shared(inputs.options);
-    let shared_skills: Vec<(&str, &dyn Tree)> =
-        shared.iter().map(|(path, tree)| (path.as_str(), tree as &dyn Tree)).collect();
-    let load = || {
+    // A bug that one workspace brings out must not end reloading for all. Nothing outlives the load but what the trees
+    // have recorded, which is complete after each step.
+    let loading = catch_unwind(AssertUnwindSafe(|| load_of(id, root, &tree, &shared, inputs))).unwrap_or_else(|_| {
+        let message = "loading this workspace failed inside the service";
+        Loading::Invalid(vec![Finding::new(Code::LoadFailed, Place::Unplaced, message)])
+    });
+    let shared = shared.into_iter().map(|(_, tree)| tree.into_read_set());
+    let read = ReadSet::join(std::iter::once(tree.into_read_set()).chain(shared));
+    (read, loading)
+}
+
+fn load_of(id: &Id, root: &str, tree: &DiskTree, shared: &[(String, SharedTree)], inputs: &Inputs<'_>) -> Loading {
+    let load = |tree: &dyn Tree, shared_skills: &[(&str, &dyn Tree)]| {
         workspace::load(&Load {
             id,
             root,
-            tree: &tree,
-            shared_skills: &shared_skills,
+            tree,
+            shared_skills,
             profiles: Arc::clone(inputs.profiles),
             settings: Arc::clone(inputs.settings),
             previous: inputs.previous,
         })
     };
-    // A bug that one workspace brings out must not end reloading for all. Nothing outlives the load but what the trees
-    // have recorded, which is complete after each step.
-    let result = catch_unwind(AssertUnwindSafe(load)).unwrap_or_else(|_| {
-        let message = "loading this workspace failed inside the service";
-        Err(vec![Finding::new(Code::LoadFailed, Place::Unplaced, message)])
-    });
-    let shared = shared.into_iter().map(|(_, tree)| tree.into_read_set());
-    let read = ReadSet::join(std::iter::once(tree.into_read_set()).chain(shared));
-    (read, result.map_or_else(Loading::Invalid, |snapshot| Loading::Loaded(Box::new(snapshot))))
+    if !inputs.options.keep_origins {
+        let shared: Vec<_> = shared.iter().map(|(path, tree)| (path.as_str(), tree as &dyn Tree)).collect();
+        let loaded = load(tree, &shared);
+        return loaded.map_or_else(Loading::Invalid, |snapshot| Loading::Loaded(Box::new(snapshot), None));
+    }
+    let known = inputs.previous_origin;
+    let tree = Capturing::new(tree, known.map(|known| &known.tree));
+    let known_shared = |path: &str| known?.shared_skills.iter().find(|(known, _)| known == path).map(|(_, tree)| tree);
+    let captured: Vec<_> =
+        shared.iter().map(|(path, tree)| (path.as_str(), Capturing::new(tree, known_shared(path)))).collect();
+    let views: Vec<_> = captured.iter().map(|(path, tree)| (*path, tree as &dyn Tree)).collect();
+    let snapshot = match load(&tree, &views) {
+        Ok(snapshot) => snapshot,
+        Err(findings) => return Loading::Invalid(findings),
+    };
+    let origin = origin(&snapshot, tree, captured, inputs);
+    Loading::Loaded(Box::new(snapshot), origin.map(Arc::new))
+}
+
+/// What a snapshot was loaded from, if that is not too much and gives the same snapshot again.
+fn origin(
+    snapshot: &Snapshot,
+    tree: Capturing<'_>,
+    shared: Vec<(&str, Capturing<'_>)>,
+    inputs: &Inputs<'_>,
+) -> Option<Origin> {
+    let finish = |(path, tree): (&str, Capturing<'_>)| Some((path.to_owned(), tree.finish()?));
+    let shared_skills = shared.into_iter().map(finish).collect::<Option<Vec<(String, Captured)>>>()?;
+    let origin = Origin {
+        id: snapshot.id.clone(),
+        root: Arc::clone(&snapshot.root),
+        tree: tree.finish()?,
+        shared_skills,
+        profiles: Arc::clone(inputs.profiles),
+        settings: Arc::clone(inputs.settings),
+        previous: None,
+    };
+    // A part that keeps its last good version has a finding of a warning at least.
+    let is_whole = snapshot.findings.iter().all(|finding| finding.severity == Severity::Info);
+    if is_whole { Some(origin) } else { origin.behind(inputs.previous_origin, snapshot) }
 }
 
 /// Loads a workspace as the reload loop would, but once.
@@ -79,8 +122,9 @@ pub(crate) fn load_once(
     profiles: &Arc<ProfileSet>,
 ) -> Result<Snapshot, Vec<Finding>> {
     let settings = Arc::new(options.settings.clone());
-    match load_as(id, root, path, &Inputs { options, settings: &settings, profiles, previous: None }).1 {
-        Loading::Loaded(snapshot) => Ok(*snapshot),
+    let inputs = Inputs { options, settings: &settings, profiles, previous: None, previous_origin: None };
+    match load_as(id, root, path, &inputs).1 {
+        Loading::Loaded(snapshot, _) => Ok(*snapshot),
         Loading::Invalid(findings) => Err(findings),
         Loading::Unopened(error) => Err(vec![folder_unreadable(error)]),
     }
@@ -138,5 +182,57 @@ impl Tree for SharedTree {
             Self::Open(tree) => tree.list(path),
             Self::Unopened(error, _) => Err(*error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_a_workspace_was_loaded_from_is_kept_where_asked_for() {
+        let home = tempfile::tempdir().unwrap();
+        let (ws, shared) = (home.path().join("ws"), home.path().join("shared"));
+        let skill = |name: &str| format!("---\nname: {name}\ndescription: Tells the tides.\n---\nLook it up.\n");
+        for (path, text) in [
+            (ws.join("AGENTS.md"), "Answer in one sentence.".to_owned()),
+            (ws.join("skills/tides/SKILL.md"), skill("tides")),
+            (ws.join("skills/tides/notes.txt"), "bundled".to_owned()),
+            (shared.join("moon/SKILL.md"), skill("moon")),
+        ] {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let options = Options { shared_skills: vec![shared.clone()], keep_origins: true, ..Options::default() };
+        let (profiles, settings) = (Arc::new(ProfileSet::built_in()), Arc::new(options.settings.clone()));
+        let id = Id::parse("ws").unwrap();
+        let load = |options: &Options, previous: Option<(&Snapshot, &Arc<Origin>)>| {
+            let inputs = Inputs {
+                options,
+                settings: &settings,
+                profiles: &profiles,
+                previous: previous.map(|(snapshot, _)| snapshot),
+                previous_origin: previous.map(|(_, origin)| origin),
+            };
+            match super::load(&id, &ws, &inputs).1 {
+                Loading::Loaded(snapshot, origin) => (snapshot, origin),
+                Loading::Invalid(findings) => panic!("{findings:?}"),
+                Loading::Unopened(error) => panic!("{error}"),
+            }
+        };
+        assert!(load(&Options { keep_origins: false, ..options.clone() }, None).1.is_none());
+        let (first, origin) = load(&options, None);
+        let origin = origin.unwrap();
+        fs::write(ws.join("workspace.yaml"), "agent: {name: Harbor}\n").unwrap();
+        let (second, _) = load(&options, Some((&first, &origin)));
+        fs::write(ws.join("workspace.yaml"), "agent: [\n").unwrap();
+        let (broken, broken_origin) = load(&options, Some((&second, &origin)));
+        assert!(broken_origin.is_none(), "the last good workspace.yaml is not among what the origins have");
+        drop(broken);
+        fs::remove_dir_all(home.path()).unwrap();
+        assert_eq!(origin.load().unwrap().revision, first.revision);
+        assert_eq!(first.skills.len(), 2);
     }
 }

@@ -220,10 +220,16 @@ impl Reload {
             status.loads.inc();
             let current = target.workspace_id().and_then(|id| store.get(id.as_str()));
             let previous = match current.as_deref() {
-                Some(State::Ready(loaded)) => Some(&*loaded.snapshot),
+                Some(State::Ready(loaded)) => Some(loaded),
                 _ => None,
             };
-            let inputs = Inputs { options, settings, profiles: &profiles, previous };
+            let inputs = Inputs {
+                options,
+                settings,
+                profiles: &profiles,
+                previous: previous.map(|loaded| &*loaded.snapshot),
+                previous_origin: previous.and_then(|loaded| loaded.origin.as_ref()),
+            };
             (*id, target.load(&inputs))
         })
     }

@@ -7,7 +7,7 @@ use promptd_core::{
     finding::Finding,
     id::Id,
     profile::ProfileSet,
-    workspace::{Entry, EntryKind, ReadError, Snapshot},
+    workspace::{Entry, EntryKind, Origin, ReadError, Snapshot},
 };
 
 use super::{
@@ -87,10 +87,11 @@ impl Publisher {
         let Kind::Workspace { id, listed, .. } = &targets.get(target)?.kind else { return None };
         let (id, listed) = (id.clone(), *listed);
         let current = self.store.get(id.as_str());
-        let ready =
-            |snapshot: Snapshot| State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at: clock::timestamp() }));
+        let ready = |snapshot: Snapshot, origin: Option<Arc<Origin>>| {
+            State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at: clock::timestamp(), origin }))
+        };
         let state = match loading {
-            Loading::Loaded(snapshot) => ready(*snapshot),
+            Loading::Loaded(snapshot, origin) => ready(*snapshot, origin),
             Loading::Unopened(error) if !is_failure(error) && (current.is_some() || listed) => {
                 self.remove(targets, target, &id, listed, now);
                 return None;
@@ -148,11 +149,16 @@ impl Publisher {
 }
 
 /// The state where there is no new snapshot: the last good one, with the errors.
-fn without_load(current: Option<&State>, errors: Vec<Finding>, ready: impl Fn(Snapshot) -> State) -> State {
+fn without_load(
+    current: Option<&State>,
+    errors: Vec<Finding>,
+    ready: impl Fn(Snapshot, Option<Arc<Origin>>) -> State,
+) -> State {
     let Some(State::Ready(last_good)) = current else { return State::Invalid(errors.into()) };
     let kept =
         |error: Finding| Finding { message: format!("{}; the last good version stays in use", error.message), ..error };
-    ready(last_good.snapshot.with_errors(errors.into_iter().map(kept)))
+    // Errors change no text of a prompt.
+    ready(last_good.snapshot.with_errors(errors.into_iter().map(kept)), last_good.origin.clone())
 }
 
 /// Follows the workspaces that a root lists. A root that does not exist lists nothing; one that cannot be read keeps

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use promptd_core::{finding::Finding, prompt::Prepared, workspace::Snapshot};
+use promptd_core::{
+    finding::Finding,
+    prompt::Prepared,
+    workspace::{Origin, Snapshot},
+};
 
 /// The state of a workspace.
 #[derive(Debug, Clone)]
@@ -23,6 +27,9 @@ pub struct Loaded {
     pub snapshot: Prepared,
     /// When it was published.
     pub at: Timestamp,
+    /// What it was loaded from; `None`: that is not kept ([`Options::keep_origins`](crate::Options)), is too much, or does
+    /// not give the same snapshot again.
+    pub origin: Option<Arc<Origin>>,
 }
 
 /// What has become of a revision.

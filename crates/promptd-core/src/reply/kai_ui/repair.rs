@@ -140,7 +140,8 @@ impl<'t> Repair<'t> {
 fn key_with_equals(text: &str) -> Option<usize> {
     let inner = &text[1..];
     let key = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
-    (key > 0 && inner[key..].starts_with("=[") || inner[key..].starts_with("={")).then_some(key)
+    let opens = inner[key..].starts_with("=[") || inner[key..].starts_with("={");
+    (key > 0 && opens).then_some(key)
 }
 
 #[cfg(test)]
@@ -153,6 +154,8 @@ mod tests {
             (r#"{"a":1} {"b":2}"#, r#"{"a":1}"#, false),
             (r#"{"children=[{"a":1}]}"#, r#"{"children":[{"a":1}]}"#, false),
             (r#"{"action={"a":1}}"#, r#"{"action":{"a":1}}"#, false),
+            (r#"{"text":"={"}"#, r#"{"text":"={"}"#, false),
+            (r#"{"text":"=["}"#, r#"{"text":"=["}"#, false),
             (r#"{"a":[1}]}"#, r#"{"a":[1]}"#, false),
             (r#"[{"a":1]}"#, r#"[{"a":1}]"#, true),
             (r#"{"a":[1,2,],}"#, r#"{"a":[1,2]}"#, false),

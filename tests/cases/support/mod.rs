@@ -268,10 +268,14 @@ pub fn check_invariants(snapshot: &Snapshot, prompt: &Prompt<'_>) {
         }
     }
     let limits = &snapshot.manifest.context;
-    let files: usize = texts(prompt, |id| id.starts_with("workspace_context/"))
-        .map(|text| text.split_once("\n\n").unwrap().1.chars().count())
-        .inspect(|chars| assert!(*chars <= limits.max_chars_per_file))
-        .sum();
+    let mut files = 0;
+    for section in &prompt.sections {
+        let Some(path) = section.id.strip_prefix("workspace_context/") else { continue };
+        let Some(text) = prompt.section_text(section) else { continue };
+        let chars = text.split_once("\n\n").unwrap().1.chars().count();
+        assert!(chars <= limits.max_chars_of(path), "{path} is over its limit");
+        files += chars;
+    }
     assert!(files <= limits.max_chars_total);
     for text in texts(prompt, |id| id == "skills") {
         check_skills(snapshot, text);

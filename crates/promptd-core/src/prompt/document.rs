@@ -3,15 +3,16 @@
 use super::output::{Size, Source};
 use crate::{
     finding::{Code, Finding, Place},
-    text::cut::{self, Cut, Excerpt, Extent, Keep},
-    workspace::Document,
+    text::cut::{self, Cut, Excerpt, Extent},
+    workspace::{ContextSettings, Document},
 };
 
 /// Why a context file is left out.
 pub(crate) const SKIPPED: &str = "The turn or the workspace skips the context files.";
 
 /// A document's text, cut to `limit` characters with a marker.
-pub(crate) fn cut(document: &Document, limit: usize, keep: Keep) -> Cut<'_> {
+pub(crate) fn cut<'d>(document: &'d Document, limit: usize, context: &ContextSettings) -> Cut<'d> {
+    let keep = context.rule(&document.path).keep;
     cut::cut(&document.text, limit, keep, &document.path, extent(document))
 }
 

@@ -28,7 +28,9 @@ pub use captured::{Captured, CapturedFile, Capturing, MAX_CAPTURED_BYTES};
 pub use document::Document;
 pub use files::{CONTEXT_FILES, HEARTBEAT_FILE};
 pub use load::{Load, load};
-pub use manifest::{AgentSettings, ContextSettings, ExtraFile, Lock, MANIFEST, Manifest, schema as manifest_schema};
+pub use manifest::{
+    AgentSettings, ContextSettings, ExtraFile, FileRule, Lock, MANIFEST, Manifest, schema as manifest_schema,
+};
 pub use memory::MemoryTree;
 pub use origin::{MAX_PREVIOUS, Origin};
 pub use revision::{FORMAT, Revision};

@@ -35,7 +35,7 @@ pub fn may_lose(snapshot: &Snapshot) -> bool {
     let shown = || snapshot.skills.iter().filter(|skill| skill.is_shown());
     let block =
         || shown().map(|skill| ESCAPED * (skill.name.len() + skill.description.len() + skill.location.len()) + TAGS);
-    sizes().any(|chars| chars > context.max_chars_per_file)
+    snapshot.documents.values().any(|document| document.chars > context.max_chars_of(&document.path))
         || sizes().sum::<usize>() > context.max_chars_total
         || shown().count() > skills.max_shown
         || shown().any(|skill| skill.description.len() > skills.max_description_chars)

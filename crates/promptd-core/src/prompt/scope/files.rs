@@ -5,9 +5,9 @@
 
 use crate::{
     profile::{Body, FilePattern, Profile},
-    text::shares::fair_shares,
+    text::shares::{Want, shares},
     turn::Turn,
-    workspace::{CONTEXT_FILES, Document, Snapshot},
+    workspace::{CONTEXT_FILES, ContextSettings, Document, FileRule, Snapshot},
 };
 
 /// What a turn may see of the workspace's files, by a profile.
@@ -55,15 +55,16 @@ impl<'a> Files<'a> {
     /// The most characters of a file in a section without `limit: context_file`, or in an input.
     pub(crate) fn limit(&self, path: &str) -> usize {
         let context = &self.snapshot.manifest.context;
-        let per_file = if context.sets_max_chars_per_file { context.max_chars_per_file } else { usize::MAX };
+        let default = if context.sets_max_chars_per_file { context.max_chars_per_file } else { usize::MAX };
+        let most = |path: &str| context.rule(path).max_chars.unwrap_or(default);
         if !context.sets_max_chars_total {
-            return per_file;
+            return most(path);
         }
         let documents = self.unlimited();
-        let needs: Vec<usize> = documents.iter().map(|document| need(document)).collect();
+        let wants: Vec<Want> = documents.iter().map(|document| want_of(document, default, context)).collect();
         let total = context.max_chars_total.saturating_sub(self.used_by_context_files());
         let share = documents.iter().position(|document| *document.path == *path);
-        share.map_or(per_file, |index| fair_shares(&needs, per_file, total)[index])
+        share.map_or_else(|| most(path), |index| shares(&wants, total)[index])
     }
 
     /// The documents that the profile shows without a limit of their own, each once.
@@ -94,12 +95,19 @@ impl<'a> Files<'a> {
             let own = context.files.iter().map(|file| &*file.path);
             files.iter().map(|(path, _)| path.as_str()).chain(own)
         });
-        let needs = listed.filter_map(|path| self.snapshot.documents.get(path)).map(need);
-        needs.fold(0_usize, |sum, need| sum.saturating_add(need.min(context.max_chars_per_file)))
+        let documents = listed.filter_map(|path| self.snapshot.documents.get(path));
+        documents.fold(0_usize, |sum, document| sum.saturating_add(want(document, context).need))
     }
 }
 
-/// How many characters a document needs.
-fn need(document: &Document) -> usize {
-    if document.partial { usize::MAX } else { document.chars }
+/// What a context file wants of the total.
+pub(crate) fn want(document: &Document, context: &ContextSettings) -> Want {
+    want_of(document, context.max_chars_per_file, context)
+}
+
+/// What a document wants of the total, by default at most `most` characters.
+fn want_of(document: &Document, most: usize, context: &ContextSettings) -> Want {
+    let FileRule { max_chars, is_pinned, .. } = context.rule(&document.path);
+    let size = if document.partial { usize::MAX } else { document.chars };
+    Want { need: size.min(max_chars.unwrap_or(most)), floor: 0, priority: is_pinned.into() }
 }

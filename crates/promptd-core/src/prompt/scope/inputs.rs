@@ -8,9 +8,9 @@ use crate::{
     finding::Finding,
     profile::{Amount, Input, Mismatch, Profile, SectionSpec, Share, ToolAllowlist, check_names, checked, to_rendered},
     prompt::{document, output::Size},
-    text::cut::{Cut, Keep},
+    text::cut::Cut,
     turn::Turn,
-    workspace::{Document, Snapshot},
+    workspace::{ContextSettings, Document, Snapshot},
 };
 
 /// The values of a profile's inputs.
@@ -50,9 +50,10 @@ impl Inputs {
             let given = turn.inputs.get(name).or_else(|| snapshot.manifest.inputs.get(name));
             let file = input.default_from.as_deref().filter(|path| !files.skips(path));
             let file = file.and_then(|path| snapshot.documents.get(path));
+            let context = &snapshot.manifest.context;
             let value = match (given.filter(|value| !value.is_null()), file) {
                 (Some(value), _) => given_value(input, value)?,
-                (None, Some(document)) => inputs.text_of(input, document, files.limit(&document.path)),
+                (None, Some(document)) => inputs.text_of(input, document, files.limit(&document.path), context),
                 (None, None) => absent_value(input, profile)?,
             };
             inputs.values.push(value);
@@ -87,13 +88,13 @@ impl Inputs {
     }
 
     /// The text of a file, at most `limit` characters of it.
-    fn text_of(&mut self, input: &Input, document: &Document, limit: usize) -> Value {
+    fn text_of(&mut self, input: &Input, document: &Document, limit: usize, context: &ContextSettings) -> Value {
         if document.chars <= limit {
             return Value::from(&*document.text);
         }
         let name = input.field.name.clone();
         let original = document::original(document);
-        let (text, loss) = match document::cut(document, limit, Keep::Head) {
+        let (text, loss) = match document::cut(document, limit, context) {
             Cut::Whole(text) => return Value::from(text),
             Cut::Part(excerpt) => {
                 let reason = document::cut_reason(document, excerpt.shown);

@@ -16,7 +16,7 @@ use crate::{
     workspace::{MANIFEST, Skill, Snapshot},
 };
 
-pub(super) use files::Files;
+pub(super) use files::{Files, want};
 pub(super) use inputs::{InputLoss, Inputs};
 pub(super) use locals::{Local, Locals};
 pub(super) use one_line::one_line;

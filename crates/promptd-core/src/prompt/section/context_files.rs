@@ -6,18 +6,18 @@ use crate::{
     profile::{SectionSpec, Template},
     prompt::{
         document::{SKIPPED, cut, cut_reason, dropped, original, shown_size, source, truncated},
-        scope::{Local, Locals, TurnScope},
+        scope::{Local, Locals, TurnScope, want},
     },
     text::{
-        cut::{Cut, Keep},
+        cut::Cut,
         inline::inline,
-        shares::fair_shares,
+        shares::{Want, shares},
     },
     workspace::Document,
 };
 
 /// Renders the heading and every file that has text. Shares are fair, not first come first served: what small files
-/// leave of the total goes to the large ones.
+/// leave of the total goes to the large ones, once the pinned ones have what they need.
 pub(super) fn render<'a>(
     spec: &'a SectionSpec,
     heading: &Template,
@@ -34,10 +34,10 @@ pub(super) fn render<'a>(
     let kept = |path: &str| scope.turn.context_files.is_empty() || scope.turn.context_files.iter().any(|k| k == path);
     let documents: Vec<Option<&Document>> =
         all.iter().map(|(path, _)| snapshot.documents.get(*path).filter(|d| kept(path) && !d.is_blank())).collect();
-    let needs: Vec<usize> =
-        documents.iter().map(|document| document.map_or(0, |d| if d.partial { usize::MAX } else { d.chars })).collect();
-    let limits = &snapshot.manifest.context;
-    let shares = fair_shares(&needs, limits.max_chars_per_file, limits.max_chars_total);
+    let context = &snapshot.manifest.context;
+    let want = |document: &Option<&Document>| document.map_or(Want::default(), |document| want(document, context));
+    let wants: Vec<Want> = documents.iter().map(want).collect();
+    let shares = shares(&wants, context.max_chars_total);
 
     let mut rendered = RenderedSection::default();
     for (((path, purpose), document), share) in all.iter().zip(&documents).zip(shares) {
@@ -83,7 +83,7 @@ fn file<'a>(
     findings: &mut Vec<Finding>,
 ) -> Result<TextBlock<'a>, String> {
     let id = id(spec, &document.path);
-    let held = cut(document, share, Keep::Head);
+    let held = cut(document, share, &scope.snapshot.manifest.context);
     let contents = match &held {
         Cut::Whole(text) => text,
         Cut::Part(excerpt) => excerpt.text.as_str(),

@@ -7,7 +7,7 @@ use crate::{
         document::{SKIPPED, cut, cut_reason, dropped, no_room, original, shown_size, source, truncated},
         scope::{Local, Locals, TurnScope},
     },
-    text::cut::{Cut, Keep},
+    text::cut::Cut,
 };
 
 /// Renders a template.
@@ -34,8 +34,8 @@ pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> Ren
         return TextBlock::omitted(&*spec.id, spec.stability, SKIPPED).into();
     }
     let context = &scope.snapshot.manifest.context;
-    let limit = if spec.cut { context.max_chars_per_file } else { scope.files.limit(&document.path) };
-    let held = cut(document, limit, Keep::Head);
+    let limit = if spec.cut { context.max_chars_of(&document.path) } else { scope.files.limit(&document.path) };
+    let held = cut(document, limit, context);
     let text = match &held {
         Cut::Whole(text) => text,
         Cut::Part(excerpt) => excerpt.text.as_str(),

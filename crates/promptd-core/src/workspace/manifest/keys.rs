@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{Lock, values::MAX_EXTRA_FILES};
 use crate::{
     id,
+    text::cut::Keep,
     yaml::{
         schema,
         shape::{Key, Shape, Text, names},
@@ -73,7 +74,7 @@ const FILE: &[Key] = &[
     Key::new(
         "path",
         Shape::Text(INSIDE),
-        "Relative to the workspace, such as `docs/RUNBOOK.md`; not one of the three that are always looked for.",
+        "Relative to the workspace, such as `docs/RUNBOOK.md`; one of the three that are always looked for only with `max_chars`, `priority` or `keep`.",
     )
     .required(),
     Key::new(
@@ -81,7 +82,23 @@ const FILE: &[Key] = &[
         Shape::Text(Text::like(r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$")),
         "What the file is for, on one line. Blank: no line about it.",
     ),
+    Key::new(
+        "max_chars",
+        Shape::Count,
+        "The most characters shown of this file, instead of `max_chars_per_file`; `max_chars_total` holds all the same.",
+    ),
+    Key::new(
+        "priority",
+        Shape::Choice(&[PINNED]),
+        "`pinned`: it gets what it needs of `max_chars_total` before the other files share the rest.",
+    ),
+    Key::new("keep", Shape::Choice(&KEEPS), "Which end of the file survives a cut: its beginning, its end, or half of each.")
+        .or("head"),
 ];
+
+/// The word for a file that gets what it needs before others.
+const PINNED: &str = "pinned";
+const KEEPS: [&str; 3] = names(&Keep::NAMES);
 
 const HEARTBEAT: &[Key] = &[Key::new(
     "protocol",

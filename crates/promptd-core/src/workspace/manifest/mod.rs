@@ -8,10 +8,12 @@ mod values;
 pub use keys::schema;
 pub(super) use parse::parse;
 
+use std::collections::BTreeMap;
+
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use crate::{globs::SkillFilter, id::Id};
+use crate::{globs::SkillFilter, id::Id, text::cut::Keep};
 
 /// The name of the file, at the workspace's root.
 pub const MANIFEST: &str = "workspace.yaml";
@@ -69,6 +71,33 @@ pub struct ContextSettings {
     pub sets_max_chars_total: bool,
     /// `files`, beyond the three that are always looked for.
     pub files: Vec<ExtraFile>,
+    /// What `files` says of single ones, the three included, by path.
+    pub rules: BTreeMap<String, FileRule>,
+}
+
+impl ContextSettings {
+    /// What holds for one file.
+    #[must_use]
+    pub fn rule(&self, path: &str) -> FileRule {
+        self.rules.get(path).copied().unwrap_or_default()
+    }
+
+    /// The most characters of one file: its own number, else that for each file.
+    #[must_use]
+    pub fn max_chars_of(&self, path: &str) -> usize {
+        self.rule(path).max_chars.unwrap_or(self.max_chars_per_file)
+    }
+}
+
+/// What one of `context.files` says of its limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FileRule {
+    /// `max_chars`, instead of `max_chars_per_file`.
+    pub max_chars: Option<usize>,
+    /// `priority: pinned`: it gets what it needs of `max_chars_total` before the others share the rest.
+    pub is_pinned: bool,
+    /// `keep`: which end survives a cut.
+    pub keep: Keep,
 }
 
 /// One of `context.files`.
@@ -133,6 +162,7 @@ impl Manifest {
                 max_chars_total: 12_000,
                 sets_max_chars_total: false,
                 files: Vec::new(),
+                rules: BTreeMap::new(),
             },
             skills_enabled: true,
             skills: SkillFilter::default(),

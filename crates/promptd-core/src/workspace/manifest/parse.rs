@@ -104,12 +104,14 @@ fn profile(root: &mut Fields<'_, '_>, profiles: &ProfileSet) -> Option<Id> {
 fn context(mut fields: Fields<'_, '_>, defaults: &ContextSettings) -> ContextSettings {
     let per_file = fields.count("max_chars_per_file");
     let total = fields.count("max_chars_total");
+    let (files, rules) = values::context_files(&mut fields);
     let context = ContextSettings {
         max_chars_per_file: per_file.unwrap_or(defaults.max_chars_per_file),
         sets_max_chars_per_file: per_file.is_some(),
         max_chars_total: total.unwrap_or(defaults.max_chars_total),
         sets_max_chars_total: total.is_some(),
-        files: values::extra_files(&mut fields),
+        files,
+        rules,
     };
     fields.finish();
     context
@@ -146,7 +148,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::workspace::manifest::ExtraFile;
+    use crate::{
+        text::cut::Keep,
+        workspace::manifest::{ExtraFile, FileRule},
+    };
 
     fn read(yaml: impl Into<Vec<u8>>) -> Result<Manifest, Vec<Finding>> {
         let bytes = yaml.into();
@@ -167,7 +172,7 @@ mod tests {
             "agent:\n  id: harbor\n  name: Harbor\n  persona: |\n    Warm,\n    exact.\n  time_zone: US/Pacific\n  \
              skip_context_files: true\n  ephemeral_system_prompt: ' once '\nprofile: five-layer\ncontext:\n  \
              max_chars_per_file: 0\n  max_chars_total: 7\n  files:\n    - path: docs/RUNBOOK.md\n      purpose: how\n    \
-             - path: x.md\nskills: {enabled: false, allowlist: [a], blocklist: [b]}\nheartbeat: {protocol: beat}\n\
+             - path: x.md\n      max_chars: 9\n    - {path: SOUL.md, priority: pinned, keep: head_tail}\nskills: {enabled: false, allowlist: [a], blocklist: [b]}\nheartbeat: {protocol: beat}\n\
              expose_paths: false\nlocked: [time_zone, profile, persona, ephemeral, agent, agent]\ninputs: {a: [1, no]}\n",
         )
         .unwrap();
@@ -181,6 +186,10 @@ mod tests {
         let extra = |path: &str, purpose: &str| ExtraFile { path: path.into(), purpose: purpose.into() };
         assert_eq!(manifest.context.files, [extra("docs/RUNBOOK.md", "how"), extra("x.md", "")]);
         assert_eq!((manifest.context.max_chars_per_file, manifest.context.max_chars_total), (0, 7));
+        let rule = |path| manifest.context.rule(path);
+        assert_eq!(rule("x.md"), FileRule { max_chars: Some(9), ..FileRule::default() });
+        assert_eq!(rule("SOUL.md"), FileRule { max_chars: None, is_pinned: true, keep: Keep::HeadTail });
+        assert_eq!(rule("docs/RUNBOOK.md"), FileRule::default());
         assert!(
             !manifest.skills_enabled
                 && manifest.skills.allow.unwrap().matches("A")
@@ -228,7 +237,7 @@ mod tests {
                 "workspace.yaml:11:7 GLOB_INVALID invalid glob ``: a glob cannot be empty: an empty list means nothing, `*` means all",
                 "workspace.yaml:13:23 WRONG_TYPE `context.max_chars_per_file` must be a whole number, 0 or more, not text",
                 "workspace.yaml:15:13 INVALID_VALUE `context.files[0].path` must be a path below the workspace such as `docs/RUNBOOK.md`, without `.`, `..`, `\\`, `:` or a `/` at an end",
-                "workspace.yaml:16:13 INVALID_VALUE `context.files[1].path` names a file that is always looked for; remove the entry",
+                "workspace.yaml:16:13 INVALID_VALUE `context.files[1].path` names a file that is always looked for; give it `max_chars`, `priority` or `keep`, or remove the entry",
                 "workspace.yaml:17:7 INVALID_VALUE `context.files[2].path` is required: a path below the workspace",
                 "workspace.yaml:19:13 INVALID_VALUE `context.files[4].path` names a file that an entry above already names",
                 "workspace.yaml:20:10 INVALID_VALUE `locked`: unknown value `persna`; known: profile, persona, ephemeral, agent, time_zone, inputs, conversation_system",

@@ -1,14 +1,17 @@
 //! The values of `workspace.yaml` that have rules of their own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::tz::TimeZone;
 
-use super::{ExtraFile, MANIFEST};
+use super::{ExtraFile, FileRule, MANIFEST};
 use crate::{
     finding::{Code, Finding, Place},
     settings::RiskPolicy,
-    text::hidden::{is_hidden, is_line_break},
+    text::{
+        cut::Keep,
+        hidden::{is_hidden, is_line_break},
+    },
     workspace::{clean::clean_text, files::CONTEXT_FILES, risk},
     yaml::{Fields, Node, nearest},
 };
@@ -72,18 +75,24 @@ pub(super) fn time_zone(fields: &mut Fields<'_, '_>, key: &'static str) -> Optio
     }
 }
 
-/// `context.files`: relative paths that stay inside, none twice, none of the three that are always looked for.
-pub(super) fn extra_files(fields: &mut Fields<'_, '_>) -> Vec<ExtraFile> {
+/// `context.files`: relative paths that stay inside, none twice; the files beyond the three that are always looked for, and
+/// what is said of single ones.
+pub(super) fn context_files(fields: &mut Fields<'_, '_>) -> (Vec<ExtraFile>, BTreeMap<String, FileRule>) {
     let at = fields.mark("files");
     let entries = fields.each("files");
     if entries.len() > MAX_EXTRA_FILES {
         fields.faults().add(Code::InvalidValue, at, format!("`context.files` has more than {MAX_EXTRA_FILES} entries"));
     }
     let mut seen = BTreeSet::new();
-    entries.into_iter().filter_map(|entry| extra_file(entry, &mut seen)).collect()
+    let files: Vec<_> = entries.into_iter().filter_map(|entry| context_file(entry, &mut seen)).collect();
+    let rules = files.iter().filter(|(_, rule)| *rule != FileRule::default());
+    let rules = rules.map(|(file, rule)| (file.path.clone(), *rule)).collect();
+    let is_extra = |file: &ExtraFile| !CONTEXT_FILES.contains(&&*file.path);
+    (files.into_iter().map(|(file, _)| file).filter(is_extra).collect(), rules)
 }
 
-fn extra_file(mut entry: Fields<'_, '_>, seen: &mut BTreeSet<String>) -> Option<ExtraFile> {
+fn context_file(mut entry: Fields<'_, '_>, seen: &mut BTreeSet<String>) -> Option<(ExtraFile, FileRule)> {
+    let has_rule = ["max_chars", "priority", "keep"].into_iter().any(|key| entry.has(key));
     let path = entry.text("path");
     let has_purpose = entry.text("purpose").is_some_and(|purpose| !purpose.trim().is_empty());
     let purpose = if has_purpose { one_line(&mut entry, "purpose") } else { None };
@@ -94,15 +103,24 @@ fn extra_file(mut entry: Fields<'_, '_>, seen: &mut BTreeSet<String>) -> Option<
         Some(path) if !is_inside(path) => Some(
             "must be a path below the workspace such as `docs/RUNBOOK.md`, without `.`, `..`, `\\`, `:` or a `/` at an end",
         ),
-        Some(path) if CONTEXT_FILES.contains(&path) => Some("names a file that is always looked for; remove the entry"),
+        Some(path) if CONTEXT_FILES.contains(&path) && !has_rule => Some(
+            "names a file that is always looked for; give it `max_chars`, `priority` or `keep`, or remove the entry",
+        ),
+        Some(path) if CONTEXT_FILES.contains(&path) && has_purpose => {
+            Some("names a file that is always looked for, whose purpose is fixed; remove `purpose`")
+        }
         Some(path) => (!seen.insert(path.to_owned())).then_some("names a file that an entry above already names"),
     };
     if let Some(complaint) = complaint {
         entry.faults().add(Code::InvalidValue, entry.mark("path"), format!("`{}` {complaint}", entry.name("path")));
     }
+    let max_chars = entry.count("max_chars");
+    let is_pinned = entry.choice("priority").is_some();
+    let keep = entry.choice("keep").and_then(|word| Keep::NAMES.into_iter().find(|(name, _)| *name == word));
+    let rule = FileRule { max_chars, is_pinned, keep: keep.map(|(_, keep)| keep).unwrap_or_default() };
     entry.finish();
     let path = path.filter(|_| complaint.is_none())?.to_owned();
-    Some(ExtraFile { path, purpose: purpose.unwrap_or_default() })
+    Some((ExtraFile { path, purpose: purpose.unwrap_or_default() }, rule))
 }
 
 /// Whether a path is relative, stays below the folder that it starts from, and is safe to print.

@@ -1,12 +1,12 @@
 """What answers and errors must hold, whichever client asked."""
 
-import hashlib
 import re
 
 from google.protobuf import json_format
 from google.rpc import error_details_pb2
 from promptd.v1 import promptd_pb2 as pb
 
+import digests
 from server import CASES
 
 
@@ -24,14 +24,6 @@ def outcomes(prompt):
     return {section.id: pb.Outcome.Name(section.outcome) for section in prompt.sections}
 
 
-def digest(message, ends):
-    """A message's digest, by the bytes that docs/rules.md names. `ends` is where its sections end."""
-    role = pb.Role.Name(message.role).removeprefix("ROLE_").lower()
-    content = message.content.encode()
-    chunks = [hashlib.sha256(content[start:end]).digest() for start, end in zip([0, *ends], ends)]
-    return hashlib.sha256(f"{role}\n{message.name}\n".encode() + b"".join(chunks)).hexdigest()
-
-
 def check_full(prompt):
     """All five layers, each section in order, every byte of every message accounted for."""
     assert [m.name for m in prompt.messages] == CASES["messages"]
@@ -46,17 +38,15 @@ def check_full(prompt):
     assert others == {"workspace_context/docs/RUNBOOK.md": "OUTCOME_TRUNCATED", "conversation": "OUTCOME_OMITTED"}
     assert [f.code for f in prompt.findings].count("CONTEXT_FILE_TRUNCATED") == 1
     for index, message in enumerate(prompt.messages):
-        content, end, ends = message.content.encode(), 0, []
+        content, end = message.content.encode(), 0
         for section in (s for s in prompt.sections if s.HasField("message_index") and s.message_index == index):
             assert content[end : section.byte_start].strip() == b"", "a separator holds text"
             # A file's size is that of its contents; the section has its heading too.
             assert section.byte_end - section.byte_start >= section.included_size.bytes > 0
             end = section.byte_end
-            ends.append(end)
         assert end == len(content)
-        assert message.digest == digest(message, ends)
-    whole_digest = hashlib.sha256(b"".join(bytes.fromhex(m.digest) for m in prompt.messages))
-    assert prompt.digest == whole_digest.hexdigest()
+        assert message.digest == digests.of_message(prompt, index).hex()
+    assert prompt.digest == digests.of_prompt(prompt).hex()
     assert prompt.size.bytes == sum(len(m.content.encode()) for m in prompt.messages)
 
 

@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite("checks", "meaning", "sdks")
+pytest.register_assert_rewrite("checks", "digests", "meaning", "sdks")

@@ -85,7 +85,7 @@ mod tests {
                         {"type": "text", "text": "SKELETON", "cache_control": kept},
                         {"type": "text", "text": "FACTS"},
                         {"type": "text", "text": "CONTEXT"},
-                        {"type": "text", "text": "EPHEMERAL", "cache_control": kept},
+                        {"type": "text", "text": "EPHEMERAL"},
                     ],
                     "messages": [
                         {"role": "user", "content": [{"type": "text", "text": "When is high tide?"}]},
@@ -95,7 +95,7 @@ mod tests {
                         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "14:05"}]},
                         {"role": "assistant", "content": [{"type": "text", "text": "At 14:05."}]},
                         {"role": "user", "content": [
-                            {"type": "text", "text": "Thanks, \"界\"\n", "cache_control": kept},
+                            {"type": "text", "text": "Thanks, \"界\"\n"},
                         ]},
                     ],
                 })

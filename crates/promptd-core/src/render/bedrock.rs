@@ -71,7 +71,7 @@ mod tests {
                 json(&converse(prompt)),
                 json!({
                     "system": [
-                        {"text": "SKELETON"}, kept, {"text": "FACTS"}, {"text": "CONTEXT"}, {"text": "EPHEMERAL"}, kept,
+                        {"text": "SKELETON"}, kept, {"text": "FACTS"}, {"text": "CONTEXT"}, {"text": "EPHEMERAL"},
                     ],
                     "messages": [
                         {"role": "user", "content": [{"text": "When is high tide?"}]},
@@ -82,7 +82,7 @@ mod tests {
                             {"toolResult": {"toolUseId": "c1", "content": [{"text": "14:05"}]}},
                         ]},
                         {"role": "assistant", "content": [{"text": "At 14:05."}]},
-                        {"role": "user", "content": [{"text": "Thanks, \"界\"\n"}, kept]},
+                        {"role": "user", "content": [{"text": "Thanks, \"界\"\n"}]},
                     ],
                 })
             );

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{
     profile::{CachePlacement, Stability},
-    prompt::{Message, Prompt},
+    prompt::{CachePrefix, Message, Prompt},
     turn::Role,
 };
 
@@ -15,44 +15,61 @@ const STEP: usize = 20;
 /// The older breakpoint is further than this from the newer one.
 const MIN_DISTANCE: usize = 4;
 
-/// Which messages of a prompt, by index, end a prefix worth keeping: at most four, in order.
+/// Which messages of a prompt, by index, end a prefix worth keeping: at most four, in order. None of them is behind a byte that
+/// can change every turn.
 pub(super) fn breakpoints(prompt: &Prompt<'_>) -> Vec<usize> {
-    let mut all = match prompt.cache_placement {
-        CachePlacement::Plan => by_plan(&prompt.messages),
-        CachePlacement::AsSystem => as_system(&prompt.messages),
+    let messages = &prompt.messages;
+    let (mut all, conversation) = match prompt.cache_placement {
+        CachePlacement::Plan => (fronts(messages), in_conversation(messages)),
+        CachePlacement::AsSystem => (front_as_system(messages), in_conversation_as_system(messages)),
     };
+    let before = first_volatile(messages);
+    all.extend(conversation.into_iter().filter(|&index| index < before));
     all.sort_unstable();
     all.dedup();
     all
 }
 
-/// Two of the system messages: the last of the stable prefix, and the last one where the conversation has a breakpoint,
-/// else the last of the prefix that holds through a session. Two of the conversation: the newest user message, and a
-/// multiple of twenty before it.
-fn by_plan(messages: &[Message<'_>]) -> Vec<usize> {
-    let system: Vec<usize> = (0..messages.len()).filter(|&index| messages[index].role == Role::System).collect();
-    let conversation = in_conversation(messages);
-    let front = |bound: Stability| {
-        let front = system.iter().take_while(|&&index| messages[index].stability <= bound);
-        front.last().copied()
+/// The last system message of the stable front, and that of the front that stays the same through a session. A message counts
+/// only as a whole: a section that another turn has in it would be another block.
+fn fronts(messages: &[Message<'_>]) -> Vec<usize> {
+    let end = |bytes: fn(&CachePrefix) -> u64| {
+        let stays = |message: &&Message<'_>| {
+            message.origin.is_none() && bytes(&message.cache_prefix) == message.content.len() as u64
+        };
+        let front = messages.iter().take_while(stays).count();
+        messages[..front].iter().rposition(|message| message.role == Role::System)
     };
-    let second = if conversation.is_empty() { front(Stability::Session) } else { system.last().copied() };
-    front(Stability::Stable).into_iter().chain(second).chain(conversation).collect()
+    [end(|prefix| prefix.bytes), end(|prefix| prefix.session_bytes)].into_iter().flatten().collect()
 }
 
-/// As kern places them: the last of the system messages at the front; the newest user message; and a multiple of twenty
-/// before it, moved back to a message of one block, since each of several results would take one of the four marks. All
-/// results of a message's calls are one message there.
-fn as_system(messages: &[Message<'_>]) -> Vec<usize> {
-    let front = messages.iter().take_while(|message| message.role == Role::System).count();
-    let mut marks: Vec<usize> = front.checked_sub(1).into_iter().collect();
+/// The first message that a mark must not be behind. A system message comes before the whole conversation for a provider that
+/// takes these apart, wherever it is in the prompt.
+fn first_volatile(messages: &[Message<'_>]) -> usize {
+    let is_volatile = |message: &Message<'_>| message.origin.is_none() && message.stability == Stability::Volatile;
+    if messages.iter().any(|message| is_volatile(message) && message.role == Role::System) {
+        return 0;
+    }
+    messages.iter().position(is_volatile).unwrap_or(messages.len())
+}
+
+/// The last of the system messages at the front, as kern marks it.
+fn front_as_system(messages: &[Message<'_>]) -> Vec<usize> {
+    let is_front = |message: &&Message<'_>| message.role == Role::System && message.stability <= Stability::Session;
+    let front = messages.iter().take_while(is_front).count();
+    front.checked_sub(1).into_iter().collect()
+}
+
+/// The newest message of the user, and a multiple of twenty before it, moved back to a message of one block, since each of
+/// several results would take one of the four marks. All results of a message's calls are one message here.
+fn in_conversation_as_system(messages: &[Message<'_>]) -> Vec<usize> {
     let groups = groups(messages);
     let role = |group: &Range<usize>| messages[group.start].role;
-    let Some(newest) = groups.iter().rposition(|group| role(group) == Role::User) else { return marks };
+    let Some(newest) = groups.iter().rposition(|group| role(group) == Role::User) else { return Vec::new() };
     if groups.len() < MIN_MESSAGES {
-        return marks;
+        return Vec::new();
     }
-    marks.push(groups[newest].start);
+    let mut marks = vec![groups[newest].start];
     let older = newest / STEP * STEP;
     if older + MIN_DISTANCE < newest {
         marks.extend(groups[..=older].iter().rfind(|group| group.len() == 1).map(|group| group.start));
@@ -72,6 +89,7 @@ fn groups(messages: &[Message<'_>]) -> Vec<Range<usize>> {
     groups
 }
 
+/// The newest message of the user, and a multiple of twenty before it.
 fn in_conversation(messages: &[Message<'_>]) -> Vec<usize> {
     let window: Vec<usize> = (0..messages.len()).filter(|&i| messages[i].origin.is_some()).collect();
     let Some(newest) = window.iter().rposition(|&index| messages[index].role == Role::User) else { return Vec::new() };
@@ -122,8 +140,8 @@ mod tests {
                     }
                 }
             }
-            let system = sample::message(Role::System, "x");
-            let mut messages = vec![Message { stability: Stability::Volatile, ..system }];
+            let system = sample::of(Stability::Session, Role::System, "x");
+            let mut messages = vec![system];
             messages.truncate(usize::from(text.starts_with('s')));
             messages.extend(said.iter().map(sample::carried));
             let prompt = Prompt { cache_placement: CachePlacement::AsSystem, ..sample::prompt(messages) };
@@ -152,10 +170,8 @@ mod tests {
             (&[Session, Stable], &[1]),
             (&[Volatile], &[]),
         ] {
-            let messages: Vec<_> = stabilities
-                .iter()
-                .map(|&stability| crate::prompt::Message { stability, ..sample::message(Role::System, "x") })
-                .collect();
+            let messages: Vec<_> =
+                stabilities.iter().map(|&stability| sample::of(stability, Role::System, "x")).collect();
             assert_eq!(by_plan_sorted(&messages), marked, "{stabilities:?}");
         }
     }
@@ -163,9 +179,38 @@ mod tests {
     #[test]
     fn never_more_than_four() {
         let conversation: Vec<_> = (0..30).map(|_| ConversationMessage::new(Role::User, "x")).collect();
-        let system = |stability| Message { stability, ..sample::message(Role::System, "x") };
-        let mut messages = vec![system(Stability::Stable), system(Stability::Session), system(Stability::Volatile)];
+        let mut messages = vec![sample::message(Role::System, "x"), sample::of(Stability::Session, Role::System, "x")];
         messages.extend(conversation.iter().map(sample::carried));
-        assert_eq!(by_plan_sorted(&messages), [0, 2, 23, 32]);
+        assert_eq!(by_plan_sorted(&messages), [0, 1, 22, 31]);
+    }
+
+    /// Messages as a text: `S` is stable, `s` of the session, `v` volatile, `u` volatile and the user's; `c` is the conversation's.
+    #[test]
+    fn no_mark_is_behind_a_volatile_byte() {
+        let said = ConversationMessage::new(Role::User, "x");
+        for (text, plan, as_system) in [
+            ("Sscccc", &[0, 1, 5][..], &[1, 5][..]),
+            ("Svcccc", &[0], &[0]),
+            ("Succcc", &[0], &[0]),
+            ("vScccc", &[], &[]),
+            ("Sccccu", &[0, 4], &[0, 4]),
+            // Some providers read it before the conversation.
+            ("Sccccv", &[0], &[0]),
+            ("Sccuccc", &[0], &[0]),
+        ] {
+            let messages: Vec<_> = text
+                .chars()
+                .map(|c| match c {
+                    'S' => sample::message(Role::System, "x"),
+                    's' => sample::of(Stability::Session, Role::System, "x"),
+                    'v' => sample::of(Stability::Volatile, Role::System, "x"),
+                    'u' => sample::of(Stability::Volatile, Role::User, "x"),
+                    _ => sample::carried(&said),
+                })
+                .collect();
+            assert_eq!(by_plan_sorted(&messages), plan, "{text}");
+            let prompt = Prompt { cache_placement: CachePlacement::AsSystem, ..sample::prompt(messages) };
+            assert_eq!(breakpoints(&prompt), as_system, "{text} as kern");
+        }
     }
 }

@@ -180,12 +180,8 @@ mod tests {
     fn anthropic_keeps_blocks_up_to_a_breakpoint() {
         let prompt = |last: &'static str| {
             let stable = sample::message(Role::System, "stable");
-            let session = Message { stability: Stability::Session, ..sample::message(Role::System, "session") };
-            sample::prompt(vec![
-                stable,
-                session,
-                Message { stability: Stability::Volatile, ..sample::message(Role::System, last) },
-            ])
+            let session = sample::of(Stability::Session, Role::System, "session");
+            sample::prompt(vec![stable, session, sample::of(Stability::Volatile, Role::System, last)])
         };
         for format in [RenderFormat::AnthropicMessages, RenderFormat::BedrockConverse, RenderFormat::OpenrouterChat] {
             let found = of(&prompt("last 1"), &prompt("last 2"), format);

@@ -8,11 +8,19 @@ use super::Rendered;
 use crate::{
     digest::Digest,
     profile::{CachePlacement, Stability},
-    prompt::{CachePlan, ConversationOrigin, Message, Prompt, Size},
+    prompt::{CachePlan, CachePrefix, ConversationOrigin, Message, Prompt, Size},
     turn::{ConversationMessage, Role, ToolCall},
 };
 
+/// A stable message.
 pub(super) fn message(role: Role, content: &str) -> Message<'_> {
+    of(Stability::Stable, role, content)
+}
+
+/// A message whose sections are all of one stability.
+pub(super) fn of(stability: Stability, role: Role, content: &str) -> Message<'_> {
+    let bytes = |most: Stability| if stability <= most { content.len() as u64 } else { 0 };
+    let (stable, session_bytes) = (bytes(Stability::Stable), bytes(Stability::Session));
     Message {
         role,
         name: "own",
@@ -20,8 +28,8 @@ pub(super) fn message(role: Role, content: &str) -> Message<'_> {
         ephemeral: false,
         digest: Digest::default(),
         size: Size::default(),
-        stability: Stability::Stable,
-        cache_prefix: std::borrow::Cow::default(),
+        stability,
+        cache_prefix: Cow::Owned(CachePrefix { bytes: stable, session_bytes, ..CachePrefix::default() }),
         memo: None,
         origin: None,
     }
@@ -29,7 +37,7 @@ pub(super) fn message(role: Role, content: &str) -> Message<'_> {
 
 pub(super) fn carried(original: &ConversationMessage) -> Message<'_> {
     let origin = Some(ConversationOrigin { index: 0, message: original, unchanged: true });
-    Message { name: "", origin, stability: Stability::Volatile, ..message(original.role, &original.content) }
+    Message { name: "", origin, ..of(Stability::Volatile, original.role, &original.content) }
 }
 
 /// The JSON of a fragment.
@@ -64,10 +72,10 @@ pub(super) fn with_prompt(test: impl FnOnce(&Prompt<'_>)) {
     ];
     let mut messages = vec![
         message(Role::System, "SKELETON"),
-        Message { stability: Stability::Volatile, ..message(Role::System, "FACTS") },
+        of(Stability::Volatile, Role::System, "FACTS"),
         message(Role::System, "CONTEXT"),
     ];
     messages.extend(conversation.iter().map(carried));
-    messages.push(Message { stability: Stability::Volatile, ephemeral: true, ..message(Role::System, "EPHEMERAL") });
+    messages.push(Message { ephemeral: true, ..of(Stability::Volatile, Role::System, "EPHEMERAL") });
     test(&prompt(messages));
 }

@@ -115,6 +115,12 @@ impl TurnFields {
         Self(self.0 | other.0)
     }
 
+    /// These fields, less those of `other`.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// This, and `other` if `condition` holds.
     #[must_use]
     pub fn and_if(self, condition: bool, other: Self) -> Self {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, reason = "a test fails by panicking")]
 
+mod cache_prefix;
 mod conversations;
 mod digests;
 mod file_settings;

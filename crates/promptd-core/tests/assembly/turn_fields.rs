@@ -306,6 +306,31 @@ fn the_limit_of_a_budget_is_seen_by_the_sections_under_it() {
     assert_eq!(texts(&prompt(&workspace, "own", &one)), ["dues "]);
 }
 
+/// Inputs of each stability, alone and through what follows from them: only sections that show what was given are made anew.
+#[test]
+fn inputs_of_every_stability_are_seen_by_the_sections_that_show_them_alone() {
+    let own = "name: own\ninputs:\n  tools: { type: list, of: { name: string }, stability: stable, default: [{ name: read }, { name: write }] }\n  has_tools: { type: bool, stability: session }\n  scope: { type: string, stability: stable, default: all }\n  fast: { type: string, stability: volatile }\n\
+        tool_allowlist: { by: scope, lists: [{ value: none, names: [] }, { value: read, names: [read] }] }\nmessages:\n  - name: m\n    sections:\n\
+        \x20     - { id: tools, each: tools, stability: stable, entry: '{{ name }} ' }\n      - { id: any, when: has_tools, template: any }\n      - { id: fast, template: 'fast {{ fast }}' }\n";
+    let workspace = workspace(&FILES, own);
+    let base = turn();
+    let before = prompt(&workspace, "own", &base);
+    assert_eq!(texts(&before), ["read write \n\nany\n\nfast "]);
+    for (inputs, expected, shared) in [
+        (json!({"scope": "read"}), "read \n\nany\n\nfast ", [false, false, true]),
+        (json!({"scope": "none"}), "fast ", [false, false, true]),
+        (json!({"tools": []}), "fast ", [false, false, true]),
+        (json!({"fast": "7"}), "read write \n\nany\n\nfast 7", [true, true, false]),
+        (json!({"has_tools": false}), "read write \n\nany\n\nfast ", [true, false, true]),
+    ] {
+        let turn = Turn { inputs: object(inputs.clone()), ..turn() };
+        let prompt = prompt(&workspace, "own", &turn);
+        assert_eq!(prompt.messages[0].content, expected, "{inputs}");
+        let found: Vec<_> = prompt.sections.iter().map(|section| section.shared.is_some()).collect();
+        assert_eq!(found, shared, "{inputs}");
+    }
+}
+
 /// A field without a value in the tests above is not tested.
 #[test]
 fn every_field_of_a_turn_has_a_value_here() {

@@ -15,9 +15,11 @@ use super::{
 };
 use crate::{turn::TurnFields, yaml::nearest};
 
-/// The skill is an input, or named by the newest message of the user.
-const ACTIVE_SKILL_DEPS: TurnFields =
-    TurnFields::SKILLS.with(TurnFields::CONVERSATION).with(TurnFields::SESSION_INPUTS);
+/// The skill is the input of that name, or named by the newest message of the user.
+fn active_skill_deps(names: &Names) -> TurnFields {
+    names.deps("active_skill") | TurnFields::SKILLS | TurnFields::CONVERSATION
+}
+
 /// Which summaries are shown follows from the cut, which inputs may move.
 const TREE_DEPS: TurnFields = TurnFields::SUMMARIES.with(TurnFields::SESSION_INPUTS);
 
@@ -94,7 +96,7 @@ impl Compiler<'_> {
             }
             "active_skill" => {
                 let skill = object("skill", &["id", "name", "body"], Some("files"));
-                Body::ActiveSkill(self.template_of(key, raw, &names.with(&[skill], ACTIVE_SKILL_DEPS)))
+                Body::ActiveSkill(self.template_of(key, raw, &names.with(&[skill], active_skill_deps(&names))))
             }
             "summary_tree" => self.summary_tree(key, raw, &names),
             _ => {
@@ -225,7 +227,7 @@ fn body_deps(body: &Body, names: &Names) -> TurnFields {
         Body::ContextFiles { heading, entry, .. } => heading.deps | entry.deps | TurnFields::CONTEXT_FILES,
         Body::Skills(template) => template.deps | TurnFields::SKILLS,
         Body::Facts { facts, .. } => facts.iter().fold(TurnFields::VARIABLES, |all, fact| all | names.deps(&fact.name)),
-        Body::ActiveSkill(template) => template.deps | ACTIVE_SKILL_DEPS,
+        Body::ActiveSkill(template) => template.deps | active_skill_deps(names),
         Body::SummaryTree(tree) => tree.entry.deps | of(&tree.header) | of(&tree.footer) | TREE_DEPS,
     }
 }

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     id::Id,
-    turn::{Role, Stage, TurnFields},
+    turn::{Role, Stage, Turn, TurnFields},
 };
 
 /// A recipe: ordered messages of ordered sections.
@@ -176,6 +176,28 @@ impl Profile {
             Part::Message(message) => Some(message),
             Part::Conversation(_) => None,
         })
+    }
+
+    /// The fields that a turn sets; of inputs, those of the stability of each that it gives.
+    #[must_use]
+    pub fn set_by(&self, turn: &Turn) -> TurnFields {
+        let set = TurnFields::set_by(turn);
+        // Without the context files, an input that is not given may be another text too.
+        if turn.inputs.is_empty() || turn.skip_context_files {
+            return set;
+        }
+        let deps = |is_one: &dyn Fn(&str) -> bool| {
+            let inputs = self.inputs.iter().filter(|input| is_one(&input.field.name));
+            inputs.fold(TurnFields::NONE, |all, input| all | input.deps())
+        };
+        let is_given = |name: &str| turn.inputs.contains_key(name);
+        let selects = match &self.tool_allowlist {
+            Some(ToolAllowlist::ByInput { input, .. }) => input,
+            _ => ToolAllowlist::INPUT,
+        };
+        let tools = is_given(ToolAllowlist::INPUT) || is_given(selects);
+        let follows = |name: &str| tools && matches!(name, ToolAllowlist::INPUT | ToolAllowlist::ANY_INPUT);
+        set.without(TurnFields::INPUTS) | deps(&|name| is_given(name) || follows(name))
     }
 
     /// Whether callers may give tools: an input `tools` that is a list of objects with a `name`.

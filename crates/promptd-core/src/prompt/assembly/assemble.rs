@@ -50,13 +50,14 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
         scope.trimmed = std::mem::take(&mut window.trimmed);
     }
     let mut assembly = Assembly {
-        turn_fields: TurnFields::set_by(turn),
+        turn_fields: profile.set_by(turn),
         budgets: Budgets::new(&scope),
         messages: Vec::with_capacity(profile.parts.len() + turn.conversation.messages.len()),
         cards: Vec::new(),
         sections: Vec::with_capacity(32),
         findings: findings.into_iter().map(Cow::Owned).collect(),
         carried: None,
+        has_gap: false,
     };
     assembly.findings.extend(snapshot.active.iter().map(Cow::Borrowed));
     if profile.name != snapshot.manifest.profile {
@@ -101,6 +102,8 @@ struct Assembly<'a> {
     sections: Vec<SectionReport<'a>>,
     findings: Vec<Cow<'a, Finding>>,
     carried: Option<CarriedConversation>,
+    /// Whether a volatile section before here has no text: what follows is at another place in a turn that has some.
+    has_gap: bool,
 }
 
 impl<'a> Assembly<'a> {
@@ -126,9 +129,11 @@ impl<'a> Assembly<'a> {
             }
         }
         let joined = JoinedMessage::new(spec, blocks, self.next(spec), &mut self.sections);
+        let has_gap = joined.has_gap;
         if !joined.content.is_empty() {
             self.add(spec, joined.into_message(spec));
         }
+        self.has_gap |= has_gap && !spec.is_card;
     }
 
     /// Where a message that is added now will be.
@@ -140,7 +145,10 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    fn add(&mut self, spec: &MessageSpec, message: Message<'a>) {
+    fn add(&mut self, spec: &MessageSpec, mut message: Message<'a>) {
+        if self.has_gap {
+            message.cache_prefix = Cow::default();
+        }
         let list = if spec.is_card { &mut self.cards } else { &mut self.messages };
         list.push(message);
     }
@@ -154,6 +162,7 @@ impl<'a> Assembly<'a> {
         if !message.content.is_empty() {
             self.add(spec, message.shared(spec, memo));
         }
+        self.has_gap |= message.has_gap && !spec.is_card;
     }
 
     fn conversation(&mut self, window: ConversationWindow<'a>) {

@@ -21,6 +21,8 @@ pub(super) struct JoinedMessage {
     stability: Stability,
     digest: Digest,
     cache_prefix: CachePrefix,
+    /// Whether a volatile section of it has no text, so that another turn may have more here.
+    pub has_gap: bool,
 }
 
 impl JoinedMessage {
@@ -49,7 +51,7 @@ impl JoinedMessage {
 
     /// The prompt's message, made for one turn.
     pub(super) fn into_message(self, spec: &MessageSpec) -> Message<'_> {
-        let Self { content, size, stability, digest, cache_prefix } = self;
+        let Self { content, size, stability, digest, cache_prefix, has_gap: _ } = self;
         Message {
             role: spec.role,
             name: &spec.name,
@@ -89,17 +91,22 @@ struct Builder {
     chunks: Vec<Digest>,
     /// How many bytes and chunks are in the stable prefix.
     stable: (u64, usize),
+    /// How many bytes are in the prefix that stays the same through a session.
+    session: u64,
+    has_gap: bool,
 }
 
 impl Builder {
     fn with_capacity(bytes: usize) -> Self {
         let content = String::with_capacity(bytes);
-        Self { content, chars: 0, stability: Stability::Stable, chunks: Vec::with_capacity(8), stable: (0, 0) }
+        let chunks = Vec::with_capacity(8);
+        Self { content, chars: 0, stability: Stability::Stable, chunks, stable: (0, 0), session: 0, has_gap: false }
     }
 
     /// Adds a block, after its separator where it is not the first, and returns its byte range; `None`: it has no text.
     fn add(&mut self, block: &TextBlock<'_>, separator: &str) -> Option<Range<u32>> {
         if block.text().is_empty() {
+            self.has_gap |= block.report.stability == Stability::Volatile;
             return None;
         }
         let separator = if self.content.is_empty() { "" } else { block.separator(separator) };
@@ -109,8 +116,12 @@ impl Builder {
         self.chars += Size::of(separator).chars + block.chars();
         self.chunks.push(block.chunk(separator));
         self.stability = self.stability.max(block.report.stability);
-        if self.stability == Stability::Stable {
-            self.stable = (self.content.len() as u64, self.chunks.len());
+        let end = self.content.len() as u64;
+        if self.stability == Stability::Stable && !self.has_gap {
+            self.stable = (end, self.chunks.len());
+        }
+        if self.stability <= Stability::Session && !self.has_gap {
+            self.session = end;
         }
         Some(clamped(start)..clamped(self.content.len()))
     }
@@ -124,7 +135,8 @@ impl Builder {
             content: self.content,
             stability: self.stability,
             digest,
-            cache_prefix: CachePrefix { bytes, chunks: self.chunks },
+            cache_prefix: CachePrefix { bytes, chunks: self.chunks, session_bytes: self.session },
+            has_gap: self.has_gap,
         }
     }
 }

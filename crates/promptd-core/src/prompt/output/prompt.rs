@@ -96,7 +96,7 @@ pub struct Message<'a> {
     pub size: Size,
     /// The least stable of its sections.
     pub stability: Stability,
-    /// The stable sections that it begins with.
+    /// The sections that it begins with and that stay the same.
     pub cache_prefix: Cow<'a, CachePrefix>,
     /// Set on a message of the conversation.
     pub origin: Option<ConversationOrigin<'a>>,
@@ -115,13 +115,16 @@ pub struct ConversationOrigin<'a> {
     pub unchanged: bool,
 }
 
-/// The stable sections that a message begins with.
+/// The sections that a message begins with and that stay the same, up to the first place where another turn may have others:
+/// also where this one has nothing in a volatile section.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CachePrefix {
-    /// Their length in bytes, separators included.
+    /// The length in bytes of the stable ones, separators included.
     pub bytes: u64,
-    /// The digest of each section's chunk.
+    /// The digest of each stable section's chunk.
     pub chunks: Vec<Digest>,
+    /// The length in bytes of those that stay the same through a session, separators included.
+    pub session_bytes: u64,
 }
 
 /// How much of a prompt's beginning stays the same from turn to turn, so that a provider can keep it in its cache.
@@ -139,7 +142,8 @@ impl CachePlan {
     /// The stable prefix of these: whole messages, then the stable sections that the next one begins with.
     #[must_use]
     pub(crate) fn of(messages: &[Message<'_>]) -> Self {
-        let is_stable = |message: &&Message<'_>| message.stability == Stability::Stable && message.origin.is_none();
+        let is_stable =
+            |message: &&Message<'_>| message.cache_prefix.bytes == message.size.bytes && message.origin.is_none();
         let whole = messages.iter().take_while(is_stable).count();
         let (whole, rest) = messages.split_at(whole);
         let chunks = rest.first().map_or(&[][..], |next| &next.cache_prefix.chunks);

@@ -1,0 +1,193 @@
+//! No byte before the first mark changes with anything that can change every turn: every built-in profile, every format.
+
+use promptd_core::{
+    profile::{Input, Profile, SectionSpec, Stability, Type},
+    prompt::{Prepared, Prompt},
+    render::{RenderFormat, render},
+    turn::{Channel, Conversation, ConversationMessage, ResponseFormat, Role, Segment, Snippet, Turn, User},
+};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use crate::support::{built_in, prompt};
+
+fn workspace() -> Prepared {
+    built_in(&[
+        ("AGENTS.md", "Rules."),
+        ("SOUL.md", "Tone."),
+        ("HEARTBEAT.md", "- Look at the tide."),
+        ("IDENTITY.md", "Harbor."),
+        ("skills/tide/SKILL.md", "---\nname: tide\ndescription: Tides.\n---\nBody."),
+    ])
+}
+
+/// What a session keeps: everything that is not volatile.
+fn session() -> Turn {
+    let said = |n: usize| {
+        let role = if n % 2 == 0 { Role::User } else { Role::Assistant };
+        ConversationMessage::new(role, &format!("Message {n}."))
+    };
+    let segment = Segment { id: "one".into(), message_end: 4, summary: "They met.".into(), ..Segment::default() };
+    Turn {
+        persona: Some("Calm.".into()),
+        user: Some(User { id: "u7".into(), name: "Dana".into() }),
+        channel: Some(Channel { name: "sms".into(), ..Channel::default() }),
+        conversation: Conversation {
+            messages: (4..12).map(said).collect(),
+            segments: vec![segment],
+            first_index: 4,
+            held_cut: Some(4),
+        },
+        ..crate::support::turn()
+    }
+}
+
+/// Whether a session keeps the input: it is declared as stable, or a section shows it that claims to stay the same.
+fn is_held(profile: &Profile, input: &Input) -> bool {
+    let name = input.field.name.as_str();
+    let claims = |section: &SectionSpec| section.stability != Stability::Volatile && section.uses(name);
+    // Some are not shown, and decide what is: which summaries there are.
+    let decides = [
+        "keep_unsummarised",
+        "max_context_tokens",
+        "max_tool_result_chars",
+        "memory_budget",
+        "summary_budget",
+        "window",
+    ];
+    input.stability == Stability::Stable
+        || profile.sections().any(|(_, section)| claims(section))
+        || decides.contains(&name)
+}
+
+/// A value of the type, another one for each `n`.
+fn value(ty: &Type, n: u32) -> Value {
+    match ty {
+        Type::Text | Type::Any => json!(format!("value {n}")),
+        Type::Choice(words) => json!(words[n as usize % words.len()]),
+        Type::Bool => json!(n % 2 == 0),
+        Type::Int(range) | Type::Number(range) => {
+            let (least, most) = (range.min.unwrap_or(0.0), range.max.unwrap_or(1000.0));
+            json!((least + f64::from(n % 5)).min(most))
+        }
+        Type::Time => json!(format!("2026-02-28T10:{:02}:00Z", n % 60)),
+        Type::Object(fields) => fields.iter().map(|field| (field.name.clone(), value(&field.ty, n))).collect(),
+        Type::List(of) => (0..n % 4).map(|item| value(of, n + item)).collect(),
+    }
+}
+
+/// The same turn with other values of all that is volatile, each of which may be absent.
+fn varied(base: &Turn, profile: &Profile, bits: u16, n: u32) -> Turn {
+    let is_set = |bit: u16| bits & (1 << bit) != 0;
+    let text = |bit: u16, what: &str| if is_set(bit) { format!("{what} {n}.") } else { String::new() };
+    let mut inputs: Map<String, Value> = base.inputs.clone();
+    for (at, input) in profile.inputs.iter().enumerate() {
+        let name = &input.field.name;
+        if !is_held(profile, input) && name != "active_skill" && (n >> (at % 16)) & 1 == 1 {
+            inputs.insert(name.clone(), value(&input.field.ty, n));
+        }
+    }
+    let mut conversation = base.conversation.clone();
+    for said in 0..n % 3 * 2 {
+        let role = if said % 2 == 0 { Role::User } else { Role::Assistant };
+        conversation.messages.push(ConversationMessage::new(role, &format!("Newer {n} {said}.")));
+    }
+    let snippet = |at: u32| Snippet { content: format!("Snippet {n} {at}."), ..Snippet::default() };
+    Turn {
+        now: format!("2026-02-28T{:02}:{:02}:{:02}Z", n % 24, n % 60, n * 7 % 60).parse().unwrap(),
+        heartbeat: is_set(0),
+        variables: if is_set(1) { vec![("Berth".into(), json!(n))] } else { Vec::new() },
+        knowledge: if is_set(2) { (0..n % 3 + 1).map(snippet).collect() } else { Vec::new() },
+        conversation_summary: text(3, "They spoke"),
+        ephemeral_system_prompt: is_set(4).then(|| text(4, "Be brief")),
+        conversation,
+        inputs,
+        ..base.clone()
+    }
+}
+
+/// The blocks of a fragment as texts, in the order in which the provider reads them, and whether a mark follows each.
+fn blocks(fragment: &Value, format: RenderFormat) -> Vec<(String, bool)> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut items = list(&fragment["system"]);
+    for message in list(&fragment["messages"]) {
+        match (format, message["content"].as_array()) {
+            (RenderFormat::OpenrouterChat, _) | (_, None) => items.push(message),
+            (_, Some(content)) => items.extend(content.iter().cloned()),
+        }
+    }
+    let mut found: Vec<(String, bool)> = Vec::new();
+    for item in items {
+        if item.get("cachePoint").is_some() {
+            found.last_mut().unwrap().1 = true;
+            continue;
+        }
+        let is_marked = item.to_string().contains(r#""cache_control":{"type":"ephemeral"}"#);
+        let text = item["content"][0]["text"].as_str().or(item["text"].as_str()).or(item["content"].as_str());
+        found.push((text.map_or_else(|| item.to_string(), ToOwned::to_owned), is_marked));
+    }
+    found
+}
+
+/// All bytes of a fragment in the order of the provider; and of these, how many end with the first mark.
+fn read(prompt: &Prompt<'_>, format: RenderFormat) -> (String, Option<usize>) {
+    let fragment = serde_json::from_str(&render(prompt, format).text).unwrap_or_default();
+    let blocks = blocks(&fragment, format);
+    let marked = blocks.iter().position(|(_, is_marked)| *is_marked);
+    let first = marked.map(|at| blocks[..=at].iter().map(|(text, _)| text.len()).sum());
+    (blocks.into_iter().map(|(text, _)| text).collect(), first)
+}
+
+/// The bytes of the stable front of a prompt.
+fn stable_front(prompt: &Prompt<'_>) -> String {
+    let all: String = prompt.messages.iter().map(|message| &*message.content).collect();
+    all[..prompt.cache_plan.stable_bytes as usize].to_owned()
+}
+
+const MARKED: [RenderFormat; 3] =
+    [RenderFormat::AnthropicMessages, RenderFormat::BedrockConverse, RenderFormat::OpenrouterChat];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #[test]
+    fn no_byte_before_the_first_mark_changes_with_what_is_volatile(
+        (one, other) in (any::<(u16, u16)>(), any::<(u16, u16)>()),
+        json_format: bool,
+    ) {
+        let workspace = workspace();
+        let response_format = if json_format { ResponseFormat::JsonObject } else { ResponseFormat::Text };
+        let session = Turn { response_format, ..session() };
+        for profile in workspace.profiles.iter() {
+            let turns = [one, other].map(|(bits, n)| varied(&session, profile, bits, u32::from(n)));
+            let [one, other] = turns.each_ref().map(|turn| prompt(&workspace, profile.name.as_str(), turn));
+            prop_assert_eq!(stable_front(&one), stable_front(&other), "{}", profile.name);
+            for format in MARKED {
+                let ((text, first), (changed, _)) = (read(&one, format), read(&other, format));
+                let kept = &text[..first.unwrap_or(0)];
+                prop_assert!(changed.starts_with(kept), "{}, {format:?}:\n{kept}\n--\n{changed}", profile.name);
+            }
+            // Providers without marks keep what is the same: the stable front is, wherever it is in the fragment.
+            for format in RenderFormat::ALL.into_iter().filter(|format| !MARKED.contains(format)) {
+                let [text, changed] = [&one, &other].map(|prompt| render(prompt, format).text);
+                let same = text.bytes().zip(changed.bytes()).take_while(|(one, other)| one == other).count();
+                let front = stable_front(&one).len();
+                prop_assert!(same >= front, "{}, {format:?}: {same} of {front}", profile.name);
+            }
+        }
+    }
+}
+
+/// Otherwise the property would hold of prompts without marks.
+#[test]
+fn the_prompts_of_the_property_have_marks() {
+    let (workspace, session) = (workspace(), session());
+    for (profile, marks) in [("five-layer", 1), ("kern", 3), ("airi", 3), ("kai-remote", 0)] {
+        let turn = varied(&session, workspace.profiles.get(profile).unwrap(), 0, 0);
+        let prompt = prompt(&workspace, profile, &turn);
+        for format in MARKED {
+            let fragment = serde_json::from_str(&render(&prompt, format).text).unwrap();
+            let found = blocks(&fragment, format).iter().filter(|(_, is_marked)| *is_marked).count();
+            assert_eq!(found, marks, "{profile}, {format:?}");
+        }
+    }
+}

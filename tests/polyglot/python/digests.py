@@ -30,12 +30,18 @@ def of_prompt(prompt):
 
 def stable_front(prompt):
     """How many messages and bytes the stable front has, and its digest as bytes."""
-    size, digests = 0, []
+    size, digests, before_a_gap = 0, [], set()
+    for section in prompt.sections:
+        is_shown = section.HasField("message_index") or section.HasField("card_index")
+        if not is_shown and section.stability == pb.STABILITY_VOLATILE:
+            break
+        before_a_gap.add(section.id)
     for index, message in enumerate(prompt.messages):
         if message.HasField("conversation_index"):
             break
         own = sections(prompt, "message_index", index)
-        stable = next((at for at, section in enumerate(own) if section.stability != pb.STABILITY_STABLE), len(own))
+        held = [s.stability == pb.STABILITY_STABLE and s.id in before_a_gap for s in own]
+        stable = held.index(False) if False in held else len(own)
         if stable < len(own):
             size += own[stable - 1].byte_end if stable else 0
             return index, size, sha256(*digests, *pieces(message, own)[:stable])

@@ -111,7 +111,7 @@ def test_what_arrives_is_what_the_prompt_says(prompts, sdks, stub, case, profile
     assert reported == (lost != [])
 
 
-@pytest.mark.parametrize("profile", ["five-layer", "kern"])
+@pytest.mark.parametrize("profile", ["kern"])
 def test_providers_with_marks_are_asked_to_keep_the_same_prefixes(prompts, sdks, stub, profile):
     [case] = [case for case in CONVERSATIONS if case.get("marked")]
     marked = {}

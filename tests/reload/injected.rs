@@ -274,9 +274,6 @@ fn after_any_failed_call_the_state_is_that_of_a_fresh_start() {
 /// than after any other load.
 #[test]
 fn a_file_found_empty_after_a_failed_load_may_be_in_the_middle_of_a_save() {
-    const BUNDLED: &str = "root/plain/skills/group/beta/notes/extra.txt";
-    const LOSS_BELIEVED_AFTER: Duration = Duration::from_secs(1);
-    const TICK: Duration = Duration::from_millis(10);
     let scene = Scene::new();
     let service = Service::start(scene.options());
     let tokens = service.source.follow(scene.tokens());
@@ -287,11 +284,104 @@ fn a_file_found_empty_after_a_failed_load_may_be_in_the_middle_of_a_save() {
     let emptied = Instant::now();
     scene.write(BUNDLED, "");
     drop(faults);
+    wait_for_empty(&service, emptied);
+}
+
+/// The same where the workspace was made anew before, and two loads after that have failed.
+#[test]
+fn a_file_found_empty_after_two_failed_loads_of_a_new_folder_may_be_in_the_middle_of_a_save() {
+    let scene = Scene::new();
+    let service = Service::start(scene.options());
+    let tokens = service.source.follow(scene.tokens());
+    let what = || format!("{:?}", service.source.status());
+    let failing = |at: &str| fail(&scene, Call::List, Path::new(at), Fails::UntilHealed).0;
+
+    let notes = failing("root/plain/notes");
+    fs::rename(scene.path.join("root/plain"), scene.path.join("old")).unwrap();
+    scene.write("new/skills/group/beta/SKILL.md", &skill_text("beta", 2));
+    scene.write("new/skills/group/beta/notes/extra.txt", "Bundled anew.\n");
+    scene.write("new/notes/2026-01-03.md", "Another note.\n");
+    fs::rename(scene.path.join("new"), scene.path.join("root/plain")).unwrap();
+    let anew = sha256(b"Bundled anew.\n");
+    service.wait("plain", "the new folder", |state| has(state, &anew));
+    assert!(is_reported(&service, &tokens), "{}", what());
+    drop(notes);
+
+    let bundled = failing(Path::new(BUNDLED).parent().unwrap().to_str().unwrap());
+    scene.write("root/plain/AGENTS.md", "More rules.\n");
+    let more = sha256(b"More rules.\n");
+    service.wait("plain", "the edit", |state| has(state, &more));
+    assert!(is_reported(&service, &tokens), "{}", what());
+    let emptied = Instant::now();
+    scene.write(BUNDLED, "");
+    drop(bundled);
+    wait_for_empty(&service, emptied);
+}
+
+/// Whichever call fails in the middle of a save, the file that is empty then is not believed.
+#[test]
+fn no_failed_call_lets_an_empty_file_be_believed_early() {
+    const AT_ONCE: usize = 24;
+    let calls = {
+        let scene = Scene::new();
+        let service = Service::start(scene.options());
+        let (faults, count) = fail_nth(&scene, usize::MAX);
+        let emptied = Instant::now();
+        scene.write(BUNDLED, "");
+        wait_for_empty(&service, emptied);
+        drop(faults);
+        count.load(Relaxed)
+    };
+    assert!(calls > 100, "{calls}");
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                let scene = Scene::new();
+                let service = Service::start(scene.options());
+                let bundled = sha256(b"Bundled.\n");
+                loop {
+                    let nth = next.fetch_add(1, Relaxed);
+                    if nth >= calls {
+                        return;
+                    }
+                    let (faults, _) = fail_nth(&scene, nth);
+                    let emptied = Instant::now();
+                    scene.write(BUNDLED, "");
+                    wait_for_empty(&service, emptied);
+                    drop(faults);
+                    scene.write(BUNDLED, "Bundled.\n");
+                    service.wait("plain", "the file", |state| has(state, &bundled));
+                }
+            });
+        }
+    });
+}
+
+const BUNDLED: &str = "root/plain/skills/group/beta/notes/extra.txt";
+
+/// Waits until an empty file is served, which must not be before it has been empty for a second.
+fn wait_for_empty(service: &Service, emptied: Instant) {
+    const LOSS_BELIEVED_AFTER: Duration = Duration::from_secs(1);
+    const TICK: Duration = Duration::from_millis(10);
     let empty = sha256(b"");
-    let is_empty =
-        |state: &State| site::served(state).is_some_and(|inputs| inputs.values().any(|hash| **hash == *empty));
-    service.wait("plain", "the empty file", is_empty);
+    service.wait("plain", "the empty file", |state| has(state, &empty));
     // A file's own time is that of the kernel's last tick.
     let since = emptied.elapsed() + TICK;
     assert!(since >= LOSS_BELIEVED_AFTER, "{since:?}");
+}
+
+/// Whether a file with these contents is served.
+fn has(state: &State, contents: &str) -> bool {
+    site::served(state).is_some_and(|inputs| inputs.values().any(|hash| **hash == *contents))
+}
+
+/// Lets one call below the scene fail, the `nth` from now; gives how many there were.
+fn fail_nth(scene: &Scene, nth: usize) -> (Faults, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let faults = Faults::below(&scene.path, move |_, _| {
+        (counted.fetch_add(1, Relaxed) == nth).then(|| io::Error::from_raw_os_error(EMFILE))
+    });
+    (faults, count)
 }

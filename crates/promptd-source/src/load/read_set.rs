@@ -12,7 +12,7 @@ use std::{
 
 use crate::disk;
 
-use super::probe::{Inode, Probe, Seen, Signature};
+use super::probe::{Inode, Probe, Seen, Signature, is_absence};
 
 /// What a load has looked at.
 #[derive(Debug, Default)]
@@ -56,6 +56,21 @@ impl ReadSet {
             first.probes = probes.into_boxed_slice();
         }
         first
+    }
+
+    /// What is known of each path from this load and an older one: where this one failed, or did not look, the older one still
+    /// counts. Nothing of it does if the workspace's folder is another one by now.
+    pub(crate) fn over(self, older: Self) -> Self {
+        if self.root.is_some() && self.root != older.root {
+            return self;
+        }
+        let mut probes = BTreeMap::from_iter(older.probes);
+        for (path, probe) in self.probes {
+            if probe.seen != Seen::Failed || !probes.contains_key(&path) {
+                probes.insert(path, probe);
+            }
+        }
+        Self { probes: probes.into_iter().collect(), root: older.root, torn: self.torn }
     }
 
     /// Whether the disk still is as it was.
@@ -113,7 +128,10 @@ impl ReadSet {
 
     fn still_has_folder(&self, folder: &Path) -> bool {
         let Some(then) = self.get(folder).and_then(Probe::folder) else { return true };
-        disk::stat(folder).is_ok_and(|meta| Inode::of(&meta) == then)
+        match disk::stat(folder) {
+            Ok(meta) => Inode::of(&meta) == then,
+            Err(error) => !is_absence(&error),
+        }
     }
 
     fn get(&self, path: &Path) -> Option<&Probe> {

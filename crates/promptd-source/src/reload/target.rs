@@ -38,8 +38,8 @@ pub(crate) struct Target {
     pub(crate) kind: Kind,
     /// Of the newest load that counted.
     pub(crate) read_set: ReadSet,
-    /// Of the newest load in which nothing failed, while the newest one has failures: what that one could not see, such as
-    /// a file in a folder that could not be listed, still had content before.
+    /// What was known of each path before the newest load, if that one has failures: what it could not see, such as a file in a
+    /// folder that could not be listed, still had content before.
     pub(crate) before_failures: Option<ReadSet>,
     pub(crate) debounce: Debounce,
     /// Its events cannot be had or relied on.
@@ -118,11 +118,11 @@ impl Target {
     /// Takes over what the newest load that counts has read.
     pub(crate) fn has_read(&mut self, read_set: ReadSet) {
         let before = std::mem::replace(&mut self.read_set, read_set);
-        if !self.read_set.has_failures() {
-            self.before_failures = None;
-        } else if !before.has_failures() {
-            self.before_failures = Some(before);
-        }
+        let older = self.before_failures.take();
+        self.before_failures = self.read_set.has_failures().then(|| match older {
+            Some(older) => before.over(older),
+            None => before,
+        });
     }
 
     /// Whether something of it could not be read, or watched for another reason than a limit.

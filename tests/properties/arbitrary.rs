@@ -17,7 +17,7 @@ use promptd_core::{
 };
 use proptest::{collection::vec, option, prelude::*};
 
-static PROFILES: LazyLock<Arc<ProfileSet>> = LazyLock::new(|| Arc::new(profile::load(&[], None).0));
+pub static PROFILES: LazyLock<Arc<ProfileSet>> = LazyLock::new(|| Arc::new(profile::load(&[], None).0));
 
 /// Texts that break what counts bytes, splits clusters, trusts lines or expands templates.
 pub fn text() -> impl Strategy<Value = String> {

@@ -7,6 +7,7 @@ mod assembly;
 mod keys;
 mod layers;
 mod narrowing;
+mod spans;
 #[path = "../cases/support/mod.rs"]
 #[allow(dead_code, reason = "laying out files is for the cases")]
 mod support;

@@ -133,6 +133,8 @@ codes! {
     LimitedByDesign = "LIMITED_BY_DESIGN", Info, "Nothing; if more should be shown, raise the profile's limit, often one of its inputs.";
     /// A section was cut or left out by its budget.
     BudgetExceeded = "BUDGET_EXCEEDED", Warning, "Send less, or raise the profile's budget.";
+    /// A prompt has more spans than one answer may have; some sections have one for all of their text.
+    SpansLimited = "SPANS_LIMITED", Info, "Nothing, or ask for spans of a shorter prompt: the text itself is complete.";
     /// More findings than a response carries.
     FindingsOmitted = "FINDINGS_OMITTED", Info, "Run `promptd check` to see them all.";
 

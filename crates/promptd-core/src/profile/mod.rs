@@ -42,7 +42,7 @@ pub use spec::{
     ReplyContract, SectionSpec, Share, Stability, SummaryTree, ToolAllowlist, TrimSpec, Unit, Visibility,
 };
 pub use taught::Taught;
-pub use template::{Scope, Template, Templates};
+pub use template::{Scope, Step, Template, Templates, ValuePlace, Written, WrittenPart, WrittenValue};
 pub use types::{Field, Mismatch, Type, check_object, to_rendered};
 
 use crate::id::Id;

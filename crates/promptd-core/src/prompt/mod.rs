@@ -5,6 +5,7 @@
 //!
 //! - `output`: the result: messages, cards, section reports, digests;
 //! - `validate`: whether the turn may be assembled;
+//! - `trace`: which bytes of a text came from where, while spans are asked for;
 //! - `document`: files of the workspace, cut and measured;
 //! - `scope`: the values of one turn, as templates see them;
 //! - `budget`: the limits that sections share;
@@ -19,11 +20,12 @@ mod document;
 mod output;
 mod scope;
 mod section;
+mod trace;
 mod validate;
 
-pub use assembly::{Prepared, assemble, count_tokens, forecast, may_lose};
+pub use assembly::{MAX_SPANS, Prepared, assemble, assemble_with_spans, count_tokens, forecast, may_lose};
 pub use output::{
-    CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Holder, Memo, Message, Outcome, Position, Prompt,
-    SectionReport, Size, Source,
+    CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Holder, How, Memo, Message, Origin, OriginKind,
+    Outcome, Position, Prompt, SectionReport, Size, Source, Span,
 };
 pub use validate::TurnError;

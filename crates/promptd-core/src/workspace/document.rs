@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{
     clean::{Cleaned, clean, trim},
+    file_map::FileMap,
     risk,
     tree::FileBytes,
 };
@@ -29,6 +30,8 @@ pub struct Document {
     pub total_bytes: u64,
     /// Whether the file is longer than the read limit, so that `text` is only its head.
     pub partial: bool,
+    /// Which bytes of the file the text's are.
+    pub map: FileMap,
     /// What must be reported with a prompt that carries the text: changes of meaning and risks. Notes for `check` alone are not
     /// here but in the snapshot's findings.
     pub findings: Vec<Finding>,
@@ -54,6 +57,7 @@ impl Document {
             Self {
                 path: path.into(),
                 chars: text.chars().count(),
+                map: FileMap::new(&file.bytes, text),
                 text: text.into(),
                 sha256: Arc::clone(&sha256),
                 total_bytes: file.total,

@@ -8,6 +8,7 @@ mod captured;
 mod clean;
 mod collector;
 mod document;
+mod file_map;
 mod files;
 mod heartbeat;
 mod load;
@@ -21,11 +22,12 @@ mod risk;
 mod skill;
 mod snapshot;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod tree;
 
 pub use captured::{Captured, CapturedFile, Capturing, MAX_CAPTURED_BYTES};
 pub use document::Document;
+pub use file_map::{FileMap, MAX_RUNS, Mapped};
 pub use files::{CONTEXT_FILES, HEARTBEAT_FILE};
 pub use load::{Load, load};
 pub use manifest::{

@@ -8,7 +8,7 @@ use crate::{finding::Finding, id::Id, settings::Settings};
 /// Where the tests' workspaces lie.
 pub(super) const ROOT: &str = "/srv/ws";
 
-pub(super) fn load_tree(tree: &MemoryTree) -> Result<Snapshot, Vec<Finding>> {
+pub(crate) fn load_tree(tree: &MemoryTree) -> Result<Snapshot, Vec<Finding>> {
     load_with(tree, &[], Settings::default(), None)
 }
 

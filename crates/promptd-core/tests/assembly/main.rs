@@ -7,6 +7,7 @@ mod conversations;
 mod digests;
 mod file_settings;
 mod provider_rules;
+mod spans;
 mod support;
 mod token_counts;
 mod tools;

@@ -4,16 +4,22 @@
 
 mod bounds;
 mod code;
+mod expressions;
+mod located;
 mod removed;
 mod steps;
+mod written;
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{borrow::Cow, collections::BTreeSet, sync::OnceLock};
 
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value, machinery::Instruction, syntax::SyntaxConfig};
 
-use self::{code::Code, steps::Steps};
+use self::{code::Code, located::Located, steps::Steps, written::Tracing};
 use super::{filters, names::Names};
 use crate::turn::TurnFields;
+
+pub use located::{Step, ValuePlace};
+pub use written::{Written, WrittenPart, WrittenValue};
 
 /// How many steps one template may take: an instruction is one, and so are 64 bytes of text that it makes or filters. So a
 /// template ends, and makes at most 32 MB.
@@ -43,6 +49,8 @@ pub struct TemplateFault {
 pub struct Templates {
     env: Environment<'static>,
     syntax: SyntaxConfig,
+    /// Made when first asked for.
+    tracing: OnceLock<Tracing>,
 }
 
 impl Templates {
@@ -58,7 +66,7 @@ impl Templates {
         env.remove_global("namespace");
         env.remove_filter("chain");
         filters::register(&mut env);
-        Self { env, syntax }
+        Self { env, syntax, tracing: OnceLock::new() }
     }
 
     /// Compiles text with values in it.
@@ -139,15 +147,30 @@ impl Templates {
         compiled.render(template.context(scope)).map_err(|e| e.to_string())
     }
 
-    /// The rendered text of a template that may be absent: then it is empty.
-    pub fn render_any(&self, template: Option<&Template>, scope: &dyn Scope) -> Result<String, String> {
-        template.map_or(Ok(String::new()), |template| self.render(template, scope))
+    /// What [`render`](Self::render) gives, and what of the template wrote it, from which values. `None`: it cannot be told.
+    pub fn write(&self, template: &Template, scope: &dyn Scope) -> Option<Written> {
+        self.tracing.get_or_init(|| Tracing::new(&self.env, &self.syntax)).write(template, scope)
     }
 
     /// The value of an expression.
     pub fn evaluate(&self, expression: &Template, scope: &dyn Scope) -> Result<Value, String> {
+        self.evaluate_in(expression, expression.context(scope))
+    }
+
+    /// The same; lists and maps in it that are a name's, or below it, know their places.
+    pub fn evaluate_located(&self, expression: &Template, scope: &dyn Scope) -> Result<Value, String> {
+        self.evaluate_in(expression, Value::from_pairs(written::located(expression, scope)))
+    }
+
+    /// The place that a value knows; `None`: it knows none.
+    #[must_use]
+    pub fn place_of(value: &Value) -> Option<&ValuePlace> {
+        Located::place_of(value)
+    }
+
+    fn evaluate_in(&self, expression: &Template, context: Value) -> Result<Value, String> {
         let compiled = self.env.get_template(&expression.key).map_err(|e| e.to_string())?;
-        let captured = compiled.render_captured(expression.context(scope)).map_err(|e| e.to_string())?;
+        let captured = compiled.render_captured(context).map_err(|e| e.to_string())?;
         Ok(captured.state().lookup("it").unwrap_or_default())
     }
 

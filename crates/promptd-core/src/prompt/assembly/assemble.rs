@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::{
     message::JoinedMessage,
-    prepared::{Prepared, PreparedMessage, PreparedPart, PreparedProfile},
+    prepared::{self, Prepared, PreparedMessage, PreparedPart, PreparedProfile},
+    spans::{self, MAX_SPANS},
 };
 use crate::{
     finding::Finding,
@@ -21,6 +22,7 @@ use crate::{
         validate::{self, TurnError},
     },
     text::clamped,
+    time::Moment,
     turn::{Turn, TurnFields},
     workspace::Snapshot,
 };
@@ -35,6 +37,38 @@ use crate::{
 /// [`TurnError::Locked`]: the turn sets a field that the workspace locks. [`TurnError::Invalid`]: it names a context file
 /// that does not exist, an input that the profile does not declare or of another type, or a skill that it may not see.
 pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn) -> Result<Prompt<'a>, TurnError> {
+    assembled(prepared, profile, turn, None)
+}
+
+/// Assembles the same prompt, its section reports with spans: which of their bytes came from where, and how.
+///
+/// It takes longer than [`assemble`]: every section is rendered for this call. An answer has at most [`MAX_SPANS`] spans.
+///
+/// # Errors
+///
+/// Those of [`assemble`].
+pub fn assemble_with_spans<'a>(
+    prepared: &'a Prepared,
+    profile: &'a Profile,
+    turn: &'a Turn,
+) -> Result<Prompt<'a>, TurnError> {
+    let nothing = Turn::at(Moment::EPOCH);
+    let shared = prepared.profile(profile).map(|shared| prepared::traced(prepared, profile, &nothing, &shared.inputs));
+    let mut prompt = assembled(prepared, profile, turn, shared.as_deref())?;
+    let finding = spans::limit(&mut prompt.sections, profile, MAX_SPANS);
+    prompt.add_findings(finding);
+    Ok(prompt)
+}
+
+/// The sections that a revision shares, by part, rendered with spans.
+type Traced<'t> = [Vec<RenderedSection<'t>>];
+
+fn assembled<'a>(
+    prepared: &'a Prepared,
+    profile: &'a Profile,
+    turn: &'a Turn,
+    traced: Option<&Traced<'_>>,
+) -> Result<Prompt<'a>, TurnError> {
     let snapshot: &Snapshot = prepared;
     validate::check(snapshot, profile, turn)?;
     let Some(prepared) = prepared.profile(profile) else {
@@ -43,6 +77,7 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
     let inputs = inputs(prepared, profile, snapshot, turn)?;
     let mut findings = Vec::new();
     let mut scope = TurnScope::new(snapshot, profile, turn, inputs, &mut findings);
+    scope.traced = traced.is_some();
     section::check_active_skill(&scope)?;
     // Before the messages: sections above the conversation may depend on what it leaves out.
     let mut window = profile.conversation().map(|spec| conversation::carry(spec, &scope));
@@ -63,9 +98,11 @@ pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn
     if profile.name != snapshot.manifest.profile {
         assembly.findings.extend(snapshot.profiles.error(profile.name.as_str()).map(Cow::Borrowed));
     }
-    for (part, prepared) in profile.parts.iter().zip(&prepared.parts) {
+    for (index, (part, prepared)) in profile.parts.iter().zip(&prepared.parts).enumerate() {
         match part {
-            Part::Message(spec) => assembly.message(spec, &scope, prepared),
+            Part::Message(spec) => {
+                assembly.message(spec, &scope, prepared, traced.map(|traced| traced[index].as_slice()));
+            }
             Part::Conversation(spec) => {
                 assembly.conversation(window.take().unwrap_or_else(|| conversation::carry(spec, &scope)));
             }
@@ -108,24 +145,33 @@ struct Assembly<'a> {
 
 impl<'a> Assembly<'a> {
     /// Adds a message of the profile's own: the prepared one unless the turn sets a field that it depends on.
-    fn message(&mut self, spec: &'a MessageSpec, scope: &TurnScope<'a>, prepared: &'a PreparedPart) {
+    fn message(
+        &mut self,
+        spec: &'a MessageSpec,
+        scope: &TurnScope<'a>,
+        prepared: &'a PreparedPart,
+        traced: Option<&[RenderedSection<'_>]>,
+    ) {
         let set = self.turn_fields;
         let depends = |section: &SectionSpec| section.deps.intersects(set);
-        if !spec.sections.iter().any(depends) {
+        if traced.is_none() && !spec.sections.iter().any(depends) {
             if let Some(message) = &prepared.message {
                 self.prepared_message(spec, message);
             }
             return;
         }
         let mut blocks = Vec::with_capacity(spec.sections.len());
-        for (section, shared) in spec.sections.iter().zip(&prepared.sections) {
+        for (index, (section, shared)) in spec.sections.iter().zip(&prepared.sections).enumerate() {
             if depends(section) {
                 let rendered = for_this_turn(section::render(section, scope, &mut self.budgets));
                 self.findings.extend(rendered.findings.into_iter().map(Cow::Owned));
                 blocks.push(Cow::Owned(rendered.blocks));
             } else {
                 self.findings.extend(shared.findings.iter().map(Cow::Borrowed));
-                blocks.push(Cow::Borrowed(shared.blocks.as_slice()));
+                blocks.push(match traced {
+                    None => Cow::Borrowed(shared.blocks.as_slice()),
+                    Some(traced) => Cow::Owned(shared.traced_by(&traced[index])),
+                });
             }
         }
         let joined = JoinedMessage::new(spec, blocks, self.next(spec), &mut self.sections);

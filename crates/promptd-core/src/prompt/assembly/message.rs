@@ -41,9 +41,11 @@ impl JoinedMessage {
                 |block: &TextBlock<'_>| builder.add(block, separator).map(|bytes| Position { holder, bytes });
             match blocks {
                 Cow::Borrowed(blocks) => reports.extend(blocks.iter().map(|block| block.report.at(position(block)))),
-                Cow::Owned(blocks) => reports.extend(
-                    blocks.into_iter().map(|block| SectionReport { position: position(&block), ..block.report }),
-                ),
+                Cow::Owned(blocks) => reports.extend(blocks.into_iter().map(|block| {
+                    let position = position(&block);
+                    let spans = position.as_ref().map(|at| block.spans(at.bytes.start)).unwrap_or_default();
+                    SectionReport { position, spans, ..block.report }
+                })),
             }
         }
         builder.finish(spec)

@@ -5,9 +5,11 @@ mod block_counts;
 mod forecast;
 mod message;
 mod prepared;
+mod spans;
 mod token_counts;
 
-pub use assemble::assemble;
+pub use assemble::{assemble, assemble_with_spans};
 pub use forecast::{forecast, may_lose};
 pub use prepared::Prepared;
+pub use spans::MAX_SPANS;
 pub use token_counts::count_tokens;

@@ -112,6 +112,25 @@ fn prepare(snapshot: &Snapshot, profile: &Profile) -> PreparedProfile {
     PreparedProfile { inputs, parts, tokens: SharedCounts::default() }
 }
 
+/// The sections of a profile's messages for a turn that sets nothing, by part, rendered with spans.
+pub(super) fn traced<'a>(
+    snapshot: &'a Snapshot,
+    profile: &'a Profile,
+    turn: &'a Turn,
+    inputs: &'a Inputs,
+) -> Vec<Vec<RenderedSection<'a>>> {
+    let mut scope = TurnScope::new(snapshot, profile, turn, Cow::Borrowed(inputs), &mut Vec::new());
+    scope.traced = true;
+    let mut budgets = Budgets::new(&scope);
+    let part = |part: &'a Part| match part {
+        Part::Message(spec) => {
+            spec.sections.iter().map(|section| section::render(section, &scope, &mut budgets)).collect()
+        }
+        Part::Conversation(_) => Vec::new(),
+    };
+    profile.parts.iter().map(part).collect()
+}
+
 /// Renders a message; `blocks` counts those of the whole profile.
 fn prepare_message(spec: &MessageSpec, scope: &TurnScope<'_>, budgets: &mut Budgets, blocks: &mut u32) -> PreparedPart {
     let render = |section| section::render(section, scope, budgets).into_owned();

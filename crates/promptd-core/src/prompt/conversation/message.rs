@@ -1,6 +1,6 @@
 //! One message as the profile carries it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use super::{
     tool_results,
@@ -8,10 +8,14 @@ use super::{
 };
 use crate::{
     finding::{Code, Finding, Place},
-    profile::{ConversationSpec, Stability},
+    profile::{ConversationSpec, Stability, Step},
     prompt::{
-        output::{ConversationOrigin, Holder, Message, Outcome, Position, SectionReport, Size, digest},
-        scope::{Local, Locals, TurnScope, one_line},
+        output::{
+            ConversationOrigin, Holder, How, Message, Origin, OriginKind, Outcome, Position, SectionReport, Size, Span,
+            digest,
+        },
+        scope::{Found, Local, Locals, TurnScope, one_line},
+        trace::Trace,
     },
     text::clamped,
     turn::{ConversationMessage, Role},
@@ -37,6 +41,7 @@ pub(super) fn carry<'a>(
         let (original, included) = (Size::of(&message.content), Size::of(&message.content[..cut.head]));
         cut_size = Some(CarriedSize { original, included });
         let end = clamped(cut.text.len());
+        let spans = if scope.traced { spans(message, index, cut.head, cut.text.len()) } else { Vec::new() };
         let at = clamped(window.messages.len());
         window.findings.push(limited(index, &cut.reason));
         window.sections.push(SectionReport {
@@ -44,6 +49,7 @@ pub(super) fn carry<'a>(
             position: Some(Position { holder: Holder::Message(at), bytes: 0..end }),
             original,
             included,
+            spans,
             ..report(Outcome::Included, cut.reason)
         });
         Cow::Owned(cut.text)
@@ -89,7 +95,8 @@ fn written(
     let time = message.time.map(|time| scope.local(time)).unwrap_or_default();
     let own =
         [("content", Local::Text(&message.content)), ("speaker", Local::Text(speaker)), ("time", Local::Text(&time))];
-    let names = Locals { own: &own, outer: scope };
+    let origins = |_: &str, _: &[Step]| Found::worked_out(Origin::new(OriginKind::Turn, &*field));
+    let names = Locals { own: &own, outer: scope, origins: &origins };
     match scope.profile.templates.render(template, &names) {
         Ok(text) => Some(text),
         Err(error) => {
@@ -102,4 +109,13 @@ fn written(
             None
         }
     }
+}
+
+/// The spans of a tool result that is `len` bytes long, of which `head` are its own.
+fn spans(message: &ConversationMessage, index: usize, head: usize, len: usize) -> Vec<Span> {
+    let origin = Origin::new(OriginKind::Turn, format!("turn.conversation.messages[{index}].content"));
+    let (origin, shown, all) = (Arc::new(origin), head as u64, message.content.len() as u64);
+    let mut trace = Trace::of(head, &origin, 0..shown, How::Cut);
+    trace.extend(Trace::of(len - head, &origin, shown..all, How::Marker));
+    trace.spans(0)
 }

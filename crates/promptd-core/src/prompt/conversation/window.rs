@@ -141,6 +141,7 @@ pub(super) fn report(outcome: Outcome, reason: impl Into<Cow<'static, str>>) -> 
         included: Size::default(),
         stability: Stability::Volatile,
         shared: None,
+        spans: Vec::new(),
     }
 }
 

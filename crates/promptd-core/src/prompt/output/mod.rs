@@ -3,7 +3,9 @@
 pub(super) mod digest;
 mod prompt;
 mod report;
+mod span;
 
 pub(crate) use prompt::sort_findings;
 pub use prompt::{CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Memo, Message, Prompt};
 pub use report::{Holder, Outcome, Position, SectionReport, Size, Source};
+pub use span::{How, Origin, OriginKind, Span};

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
+use super::Span;
 use crate::profile::Stability;
 
 /// What became of one section.
@@ -25,6 +26,8 @@ pub struct SectionReport<'a> {
     pub stability: Stability,
     /// Its number among the blocks that the revision shares; `None`: made for this turn.
     pub shared: Option<u32>,
+    /// Where its bytes came from: every byte once, in order. Empty unless spans are asked for.
+    pub spans: Vec<Span>,
 }
 
 /// Where a section's text is in a prompt.
@@ -64,22 +67,33 @@ impl Position {
 }
 
 impl SectionReport<'_> {
-    /// The same report borrowed, with another position.
+    /// The same report borrowed, with another position, and without spans, which are for one position.
     #[must_use]
     pub(crate) fn at(&self, position: Option<Position>) -> SectionReport<'_> {
         let (id, reason) = (Cow::Borrowed(&*self.id), Cow::Borrowed(&*self.reason));
         let source = self.source.as_deref().map(Cow::Borrowed);
         let Self { outcome, original, included, stability, shared, .. } = *self;
-        SectionReport { id, outcome, reason, position, source, original, included, stability, shared }
+        SectionReport {
+            id,
+            outcome,
+            reason,
+            position,
+            source,
+            original,
+            included,
+            stability,
+            shared,
+            spans: Vec::new(),
+        }
     }
 
     /// The same report, borrowing nothing.
     #[must_use]
     pub fn into_owned(self) -> SectionReport<'static> {
-        let Self { id, outcome, reason, position, source, original, included, stability, shared } = self;
+        let Self { id, outcome, reason, position, source, original, included, stability, shared, spans } = self;
         let (id, reason) = (Cow::Owned(id.into_owned()), Cow::Owned(reason.into_owned()));
         let source = source.map(|source| Cow::Owned(source.into_owned()));
-        SectionReport { id, outcome, reason, position, source, original, included, stability, shared }
+        SectionReport { id, outcome, reason, position, source, original, included, stability, shared, spans }
     }
 }
 

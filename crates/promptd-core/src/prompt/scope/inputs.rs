@@ -46,15 +46,11 @@ impl Inputs {
         let files = Files::new(snapshot, profile, turn);
         let mut inputs = Self { values: Vec::with_capacity(profile.inputs.len()), losses: Vec::new() };
         for input in &profile.inputs {
-            let name = &input.field.name;
-            let given = turn.inputs.get(name).or_else(|| snapshot.manifest.inputs.get(name));
-            let file = input.default_from.as_deref().filter(|path| !files.skips(path));
-            let file = file.and_then(|path| snapshot.documents.get(path));
             let context = &snapshot.manifest.context;
-            let value = match (given.filter(|value| !value.is_null()), file) {
-                (Some(value), _) => given_value(input, value)?,
-                (None, Some(document)) => inputs.text_of(input, document, files.limit(&document.path), context),
-                (None, None) => absent_value(input, profile)?,
+            let value = match Given::of(input, snapshot, turn, files) {
+                Given::Turn(value) | Given::Workspace(value) => given_value(input, value)?,
+                Given::File(document) => inputs.text_of(input, document, files.limit(&document.path), context),
+                Given::Absent => absent_value(input, profile)?,
             };
             inputs.values.push(value);
         }
@@ -118,12 +114,38 @@ impl Inputs {
     }
 }
 
+/// What gives an input its value.
+#[derive(Clone, Copy)]
+pub(super) enum Given<'a> {
+    Turn(&'a Json),
+    Workspace(&'a Json),
+    /// The text of a file.
+    File(&'a Document),
+    /// Nothing: it has its default.
+    Absent,
+}
+
+impl<'a> Given<'a> {
+    pub(super) fn of(input: &Input, snapshot: &'a Snapshot, turn: &'a Turn, files: Files<'_>) -> Self {
+        let name = &input.field.name;
+        let given = match turn.inputs.get(name) {
+            Some(value) => Some(Self::Turn(value)),
+            None => snapshot.manifest.inputs.get(name).map(Self::Workspace),
+        };
+        let is_value = |given: &Self| !matches!(given, Self::Turn(Json::Null) | Self::Workspace(Json::Null));
+        given.filter(is_value).unwrap_or_else(|| {
+            let file = input.default_from.as_deref().filter(|path| !files.skips(path));
+            file.and_then(|path| snapshot.documents.get(path)).map_or(Self::Absent, Self::File)
+        })
+    }
+}
+
 /// The items of a list; none of anything else.
 fn items(list: &Value) -> impl Iterator<Item = Value> + use<> {
     list.try_iter().into_iter().flatten()
 }
 
-fn tool_name(tool: &Value) -> Option<String> {
+pub(super) fn tool_name(tool: &Value) -> Option<String> {
     tool.get_attr("name").ok()?.as_str().map(ToOwned::to_owned)
 }
 

@@ -4,14 +4,17 @@ use std::borrow::Cow;
 
 use minijinja::Value;
 
-use crate::profile::Scope;
+use super::{Found, Places};
+use crate::profile::{Scope, Step};
 
 /// A scope with local names before those of another scope.
 pub(crate) struct Locals<'s> {
     /// The local names.
     pub own: &'s [(&'s str, Local<'s>)],
     /// Where all other names are found.
-    pub outer: &'s dyn Scope,
+    pub outer: &'s dyn Places,
+    /// Where the local values came from; asked for spans alone, and only of those.
+    pub origins: &'s dyn Fn(&str, &[Step]) -> Found,
 }
 
 /// A local value.
@@ -50,5 +53,11 @@ impl Scope for Locals<'_> {
             Some(Local::Texts(fields)) => Value::from_pairs(fields.iter().copied()),
             Some(Local::Value(value)) => value.clone(),
         }
+    }
+}
+
+impl Places for Locals<'_> {
+    fn found(&self, name: &str, steps: &[Step]) -> Found {
+        if self.find(name).is_some() { (self.origins)(name, steps) } else { self.outer.found(name, steps) }
     }
 }

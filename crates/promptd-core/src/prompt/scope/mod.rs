@@ -2,10 +2,12 @@
 
 mod clock;
 mod files;
+mod found;
 mod inputs;
 mod locals;
 mod names;
 mod one_line;
+mod render;
 
 use std::borrow::Cow;
 
@@ -17,6 +19,7 @@ use crate::{
 };
 
 pub(super) use files::{Files, want};
+pub(super) use found::{Found, Places, path};
 pub(super) use inputs::{InputLoss, Inputs};
 pub(super) use locals::{Local, Locals};
 pub(super) use one_line::one_line;
@@ -33,6 +36,8 @@ pub(super) struct TurnScope<'a> {
     pub inputs: Cow<'a, Inputs>,
     /// What the conversation leaves out of the history's beginning; known once its window is.
     pub trimmed: TrimmedHistory<'a>,
+    /// Whether spans are asked for.
+    pub traced: bool,
     agent: [Cow<'a, str>; 2],
     user: [Cow<'a, str>; 2],
     channel: [Cow<'a, str>; 4],
@@ -87,7 +92,18 @@ impl<'a> TurnScope<'a> {
                 ]
             });
         let files = Files::new(snapshot, profile, turn);
-        Self { snapshot, turn, profile, files, inputs, trimmed: TrimmedHistory::default(), agent, user, channel }
+        Self {
+            snapshot,
+            turn,
+            profile,
+            files,
+            inputs,
+            trimmed: TrimmedHistory::default(),
+            traced: false,
+            agent,
+            user,
+            channel,
+        }
     }
 
     /// The turn's persona, else the workspace's; trimmed.

@@ -4,14 +4,15 @@ use minijinja::Value;
 
 use super::rendered::RenderedSection;
 use crate::{
-    profile::{Body, SectionSpec, Template},
+    profile::{Body, SectionSpec, Step, Template},
     prompt::{
-        output::Source,
-        scope::{Local, Locals, TurnScope},
+        output::{Origin, OriginKind},
+        scope::{Found, Local, Locals, TurnScope, path},
+        trace::files,
         validate::TurnError,
     },
     turn::Role,
-    workspace::{SKILL_FILE, Skill},
+    workspace::Skill,
     yaml::nearest,
 };
 
@@ -37,11 +38,15 @@ pub(super) fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &Tur
         ("files", files.into_iter().collect()),
     ]);
     let own = [("skill", Local::Value(value))];
-    let mut rendered = match scope.profile.templates.render(template, &Locals { own: &own, outer: scope }) {
+    let origins = |_: &str, steps: &[Step]| match steps {
+        [Step::Field(field)] => files::skill(skill, field),
+        _ => Found::worked_out(Origin::new(OriginKind::Fact, path("skill", steps))),
+    };
+    let mut rendered = match scope.render(spec, template, &Locals { own: &own, outer: scope, origins: &origins }) {
         Ok(text) => RenderedSection::included(spec, text),
         Err(error) => return RenderedSection::failed(spec, scope, &error),
     };
-    let source = Source { path: format!("{}/{SKILL_FILE}", skill.folder).into(), sha256: skill.sha256.clone() };
+    let source = files::skill_source(skill);
     rendered.blocks = rendered.blocks.into_iter().map(|block| block.made_from(source.clone())).collect();
     rendered.findings.extend(skill.findings.iter().cloned());
     rendered

@@ -5,14 +5,17 @@ use std::borrow::Cow;
 use crate::{
     digest::Digest,
     profile::Stability,
-    prompt::output::{Outcome, SectionReport, Size, Source, digest},
+    prompt::{
+        output::{Outcome, SectionReport, Size, Source, Span, digest},
+        trace::Text,
+    },
     workspace::Snapshot,
 };
 
 /// A text and what became of it.
 #[derive(Debug, Clone)]
 pub(crate) struct TextBlock<'a> {
-    text: String,
+    text: Text,
     /// The text's characters.
     chars: u64,
     /// The separator before it, instead of its section's.
@@ -27,7 +30,21 @@ pub(crate) struct TextBlock<'a> {
 impl<'a> TextBlock<'a> {
     /// The text; may be empty.
     pub(crate) fn text(&self) -> &str {
-        &self.text
+        self.text.as_str()
+    }
+
+    /// Where the text's bytes came from, for a text that begins at byte `start` of its message.
+    pub(crate) fn spans(&self, start: u32) -> Vec<Span> {
+        self.text.trace().map(|trace| trace.spans(start)).unwrap_or_default()
+    }
+
+    /// The same block, with the trace of the same text that was rendered with spans.
+    #[must_use]
+    pub(crate) fn traced_by(mut self, other: &TextBlock<'_>) -> Self {
+        if self.text() == other.text() {
+            self.text = other.text.clone();
+        }
+        self
     }
 
     /// How many characters the text has.
@@ -41,16 +58,16 @@ impl<'a> TextBlock<'a> {
     }
 
     /// Adds to the text what its report does not count.
-    pub(crate) fn append(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.chars += Size::of(text).chars;
+    pub(crate) fn append(&mut self, text: &Text) {
+        self.text.append(text);
+        self.chars += Size::of(text.as_str()).chars;
         self.chunks = None;
     }
 
     /// Computes the digests in advance. `separator` is its section's.
     pub(crate) fn hash(&mut self, separator: &str) {
         let separator = self.separator(separator);
-        self.chunks = Some([digest::chunk("", &self.text), digest::chunk(separator, &self.text)]);
+        self.chunks = Some([digest::chunk("", self.text()), digest::chunk(separator, self.text())]);
     }
 
     /// The digest of its chunk, with the separator before it.
@@ -58,13 +75,13 @@ impl<'a> TextBlock<'a> {
         match self.chunks {
             Some([first, _]) if separator.is_empty() => first,
             Some([_, following]) => following,
-            None => digest::chunk(separator, &self.text),
+            None => digest::chunk(separator, self.text()),
         }
     }
 
     /// A block with all of its text.
-    pub(crate) fn included(id: impl Into<Cow<'a, str>>, stability: Stability, text: String) -> Self {
-        let size = Size::of(&text);
+    pub(crate) fn included(id: impl Into<Cow<'a, str>>, stability: Stability, text: Text) -> Self {
+        let size = Size::of(text.as_str());
         Self { text, chars: size.chars, ..Self::without_text(id, Outcome::Included, "", stability, size, size) }
     }
 
@@ -153,8 +170,9 @@ impl<'a> TextBlock<'a> {
             included,
             stability,
             shared: None,
+            spans: Vec::new(),
         };
-        Self { text: String::new(), chars: 0, separator: None, report, chunks: None }
+        Self { text: Text::default(), chars: 0, separator: None, report, chunks: None }
     }
 }
 
@@ -164,10 +182,10 @@ mod tests {
 
     #[test]
     fn a_change_discards_digests_computed_before() {
-        let mut block = TextBlock::included("one", Stability::Stable, "text".into());
+        let mut block = TextBlock::included("one", Stability::Stable, "text".to_owned().into());
         block.hash("\n");
         assert_eq!([block.chunk(""), block.chunk("\n")], ["text", "\ntext"].map(|all| digest::chunk("", all)));
-        block.append(" more");
+        block.append(&" more".to_owned().into());
         assert_eq!(block.chunk(""), digest::chunk("", "text more"));
         block.hash("\n");
         let block = block.separated_by(Some("--".into()));

@@ -3,10 +3,12 @@
 use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     finding::Finding,
-    profile::{SectionSpec, Template},
+    profile::{Body, SectionSpec, Step, Template},
     prompt::{
-        document::{SKIPPED, cut, cut_reason, dropped, original, shown_size, source, truncated},
-        scope::{Local, Locals, TurnScope, want},
+        document::{self, SKIPPED, cut, cut_reason, dropped, original, shown_size, source, truncated},
+        output::{Origin, OriginKind},
+        scope::{Found, Local, Locals, TurnScope, want},
+        trace::files,
     },
     text::{
         cut::Cut,
@@ -59,7 +61,7 @@ pub(super) fn render<'a>(
     let head = if rendered.blocks.iter().all(|block| block.text().is_empty()) {
         TextBlock::omitted(&*spec.id, spec.stability, "No context file has text to show.")
     } else {
-        match scope.profile.templates.render(heading, scope) {
+        match scope.render(spec, heading, scope) {
             Ok(text) => TextBlock::included(&*spec.id, spec.stability, text),
             Err(error) => return RenderedSection::failed(spec, scope, &error),
         }
@@ -95,7 +97,12 @@ fn file<'a>(
     };
     let path = inline(&document.path, usize::MAX).text;
     let own = [("path", Local::Text(&path)), ("purpose", Local::Text(purpose)), ("text", Local::Text(contents))];
-    let text = scope.profile.templates.render(entry, &Locals { own: &own, outer: scope })?;
+    let origins = |name: &str, _: &[Step]| match name {
+        "text" => Found::traced(&files::origin(source(document)), document::traced(document, &held)),
+        "purpose" => purpose_of(spec, document, purpose, scope),
+        _ => Found::worked_out(Origin::new(OriginKind::Fact, "file.path")),
+    };
+    let text = scope.render(spec, entry, &Locals { own: &own, outer: scope, origins: &origins })?;
     let mut block = TextBlock::included(id, spec.stability, text).made_from(source(document));
     block.report.original = original(document);
     block.report.included = block.report.original;
@@ -105,4 +112,15 @@ fn file<'a>(
     }
     findings.extend(document.findings.iter().cloned());
     Ok(block)
+}
+
+/// Where a file's purpose came from: the profile, or the workspace that names the file.
+fn purpose_of(spec: &SectionSpec, document: &Document, purpose: &str, scope: &TurnScope<'_>) -> Found {
+    let is_own = matches!(&spec.body, Body::ContextFiles { files, .. } if files.iter().any(|(path, _)| **path == *document.path));
+    let extra = &scope.snapshot.manifest.context.files;
+    let origin = match extra.iter().position(|file| *file.path == *document.path).filter(|_| !is_own) {
+        Some(index) => scope.setting(format!("context.files[{index}].purpose")),
+        None => Origin::profile(scope.profile.name.as_str(), &*spec.id),
+    };
+    if is_own { Found::worked_out(origin) } else { Found::cleaned(origin, purpose, purpose) }
 }

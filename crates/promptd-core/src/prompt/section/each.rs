@@ -5,11 +5,12 @@ use minijinja::{Value, value::ValueKind};
 use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     finding::{Code, Finding, Place},
-    profile::{Each, Scope, SectionSpec, Unit},
+    profile::{Each, Scope, SectionSpec, Step, Templates, Unit, ValuePlace},
     prompt::{
         budget::Budgets,
-        output::Size,
-        scope::{Local, Locals, TurnScope},
+        output::{Origin, OriginKind, Size},
+        scope::{Found, Local, Locals, Places, TurnScope},
+        trace::{Text, Trace},
     },
     text::thousands,
     turn::Snippet,
@@ -25,7 +26,7 @@ pub(super) fn render<'a>(
     scope: &TurnScope<'a>,
     budgets: &mut Budgets,
 ) -> RenderedSection<'a> {
-    match entries(each, scope) {
+    match entries(spec, each, scope) {
         Ok(entries) if entries.is_empty() => RenderedSection::omitted(spec),
         Ok(entries) => fill(spec, each, scope, &entries, budgets)
             .unwrap_or_else(|error| RenderedSection::failed(spec, scope, &error)),
@@ -37,13 +38,17 @@ fn fill<'a>(
     spec: &'a SectionSpec,
     each: &Each,
     scope: &TurnScope<'a>,
-    entries: &[String],
+    entries: &[Text],
     budgets: &mut Budgets,
 ) -> Result<RenderedSection<'a>, String> {
-    let templates = &scope.profile.templates;
     let (header, footer) =
-        (templates.render_any(each.header.as_ref(), scope)?, templates.render_any(each.footer.as_ref(), scope)?);
-    let whole = || join(&header, entries, &each.between, &footer);
+        (scope.render_any(spec, each.header.as_ref())?, scope.render_any(spec, each.footer.as_ref())?);
+    let joined = |entries: &[Text]| {
+        let between =
+            |text: &mut Text| text.push(&each.between, || Trace::written(each.between.len(), &scope.own(spec)));
+        join(scope.new_text(length(&header, entries, &each.between, &footer)), &header, entries, between, &footer)
+    };
+    let whole = || joined(entries);
     let Some(budget) = each.budget else {
         let block = TextBlock::included(&*spec.id, spec.stability, whole());
         // A bare name is the list itself: nothing can be missing, and making a list's value can be expensive.
@@ -52,8 +57,8 @@ fn fill<'a>(
         let reason = format!("{} of {} entries are shown.", thousands(entries.len() as u64), thousands(count as u64));
         let included = block.report.included;
         // An entry that is not shown may be one that the template cannot write: that is no fault of this prompt.
-        let original = entries_of(each, &all, scope)
-            .map_or(included, |entries| Size::of(&join(&header, &entries, &each.between, &footer)));
+        let original =
+            entries_of(spec, each, &all, scope).map_or(included, |entries| Size::of(joined(&entries).as_str()));
         let finding = limited(spec, each, scope, &reason);
         return Ok(RenderedSection { blocks: vec![block.limited(reason, original)], findings: vec![finding] });
     };
@@ -62,21 +67,21 @@ fn fill<'a>(
     let name = &scope.profile.budgets[budget].name;
     if each.whole {
         let text = whole();
-        let cost = budgets.cost(budget, &text);
+        let cost = budgets.cost(budget, text.as_str());
         if cost <= rest {
             budgets.take(budget, cost);
             return Ok(TextBlock::included(&*spec.id, spec.stability, text).into());
         }
         let reason =
             format!("It takes {cost} of the {rest} left in the budget `{name}`, and stands whole or not at all.");
-        let block = TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), Size::of(&text));
+        let block = TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), Size::of(text.as_str()));
         return Ok(RenderedSection { blocks: vec![block], findings: vec![exceeded(spec, each, scope, &reason)] });
     }
-    let mut cost = budgets.cost(budget, &header) + budgets.cost(budget, &footer);
+    let mut cost = budgets.cost(budget, header.as_str()) + budgets.cost(budget, footer.as_str());
     let between = budgets.cost(budget, &each.between);
     let mut fit = 0;
     for entry in entries {
-        let next = cost + budgets.entry(budget, entry) + if fit == 0 { 0 } else { between };
+        let next = cost + budgets.entry(budget, entry.as_str()) + if fit == 0 { 0 } else { between };
         if next > rest {
             break;
         }
@@ -89,8 +94,8 @@ fn fill<'a>(
     }
     budgets.overflow(budget, if fit == 0 { 0 } else { cost });
     let reason = format!("{fit} of {} entries fit into the budget `{name}`.", thousands(entries.len() as u64));
-    let original = Size::of(&whole());
-    let text = if fit == 0 { String::new() } else { join(&header, &entries[..fit], &each.between, &footer) };
+    let original = Size::of(whole().as_str());
+    let text = if fit == 0 { Text::default() } else { joined(&entries[..fit]) };
     if scope.profile.budgets[budget].unit == Unit::Entries {
         let block = if fit == 0 {
             TextBlock::omitted(&*spec.id, spec.stability, "")
@@ -103,7 +108,7 @@ fn fill<'a>(
     let block = if fit == 0 {
         TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), original)
     } else {
-        let included = Size::of(&text);
+        let included = Size::of(text.as_str());
         TextBlock::included(&*spec.id, spec.stability, text).truncated(reason.clone(), original, included)
     };
     Ok(RenderedSection { blocks: vec![block], findings: vec![exceeded(spec, each, scope, &reason)] })
@@ -128,39 +133,48 @@ fn message(spec: &SectionSpec, reason: &str) -> String {
     format!("section `{}`: {}", spec.id, reason.trim_end_matches('.'))
 }
 
-fn join(header: &str, entries: &[String], between: &str, footer: &str) -> String {
-    let length = entries.iter().map(|entry| entry.len() + between.len()).sum::<usize>();
-    let mut text = String::with_capacity(header.len() + length + footer.len());
-    text.push_str(header);
+fn length(header: &Text, entries: &[Text], between: &str, footer: &Text) -> usize {
+    let entries = entries.iter().map(|entry| entry.as_str().len() + between.len()).sum::<usize>();
+    header.as_str().len() + entries + footer.as_str().len()
+}
+
+fn join(mut text: Text, header: &Text, entries: &[Text], between: impl Fn(&mut Text), footer: &Text) -> Text {
+    text.append(header);
     for (index, entry) in entries.iter().enumerate() {
         if index > 0 {
-            text.push_str(between);
+            between(&mut text);
         }
-        text.push_str(entry);
+        text.append(entry);
     }
-    text.push_str(footer);
+    text.append(footer);
     text
 }
 
 /// Every entry's text.
-fn entries(each: &Each, scope: &TurnScope<'_>) -> Result<Vec<String>, String> {
+fn entries(spec: &SectionSpec, each: &Each, scope: &TurnScope<'_>) -> Result<Vec<Text>, String> {
     let templates = &scope.profile.templates;
-    let render = |names: &dyn Scope| templates.render(&each.entry, names);
+    let render = |names: &dyn Places| scope.render(spec, &each.entry, names);
     // Snippets can be many and large: they are borrowed, not copied into values.
     if each.list.as_name() == Some("knowledge") {
-        let entry = |Snippet { content, source, title }: &Snippet| {
+        let entry = |(index, Snippet { content, source, title }): (usize, &Snippet)| {
             let own =
                 [("content", Local::Text(content)), ("source", Local::Text(source)), ("title", Local::Text(title))];
-            render(&Locals { own: &own, outer: scope })
+            let place = ValuePlace::root("knowledge").below(Step::Item(index));
+            render(&Locals { own: &own, outer: scope, origins: &|name, steps| below(&place, name, steps, scope) })
         };
-        return scope.knowledge().map(entry).collect();
+        return scope.knowledge().enumerate().map(entry).collect();
     }
-    entries_of(each, &templates.evaluate(&each.list, scope)?, scope)
+    let list = if scope.traced {
+        templates.evaluate_located(&each.list, scope)?
+    } else {
+        templates.evaluate(&each.list, scope)?
+    };
+    entries_of(spec, each, &list, scope)
 }
 
 /// The texts of a list's items.
-fn entries_of(each: &Each, list: &Value, scope: &TurnScope<'_>) -> Result<Vec<String>, String> {
-    let render = |names: &dyn Scope| scope.profile.templates.render(&each.entry, names);
+fn entries_of(spec: &SectionSpec, each: &Each, list: &Value, scope: &TurnScope<'_>) -> Result<Vec<Text>, String> {
+    let render = |names: &dyn Places| scope.render(spec, &each.entry, names);
     let items = list.try_iter().map_err(|e| e.to_string())?;
     items
         .enumerate()
@@ -169,10 +183,46 @@ fn entries_of(each: &Each, list: &Value, scope: &TurnScope<'_>) -> Result<Vec<St
             let mut own: Vec<(&str, Local<'_>)> =
                 fields.iter().map(|(name, value)| (name.as_str(), Local::Value(value.clone()))).collect();
             own.push(("index", Local::Value(Value::from(index + 1))));
-            own.push(("item", Local::Value(item)));
-            render(&Locals { own: &own, outer: scope })
+            own.push(("item", Local::Value(item.clone())));
+            let origins = |name: &str, steps: &[Step]| {
+                let at = || item_place(each, list, index, &item, scope);
+                if name == "index" {
+                    Found::worked_out(Origin::new(OriginKind::Fact, "index"))
+                } else {
+                    below(&at(), if name == "item" { "" } else { name }, steps, scope)
+                }
+            };
+            render(&Locals { own: &own, outer: scope, origins: &origins })
         })
         .collect()
+}
+
+/// What is found at a field of a place; an empty name is the place itself.
+fn below(place: &ValuePlace, name: &str, steps: &[Step], scope: &TurnScope<'_>) -> Found {
+    let field = (!name.is_empty()).then(|| Step::Field(name.to_owned()));
+    let steps: Vec<Step> = place.steps.iter().cloned().chain(field).chain(steps.iter().cloned()).collect();
+    scope.found(&place.name, &steps)
+}
+
+/// Where an entry's item is. Texts and numbers do not know: they are in the list that theirs was taken from, at the same place from
+/// its beginning or its end, else where the first equal one is.
+fn item_place(each: &Each, list: &Value, index: usize, item: &Value, scope: &TurnScope<'_>) -> ValuePlace {
+    if let Some(place) = Templates::place_of(item) {
+        return place.clone();
+    }
+    let mut names = each.of.split('.');
+    let name = names.next().unwrap_or_default();
+    let steps: Vec<Step> = names.map(|field| Step::Field(field.to_owned())).collect();
+    let of = ValuePlace { name: name.into(), steps };
+    let all = each.of.split('.').skip(1).try_fold(scope.value(name), |value, field| value.get_attr(field).ok());
+    let all = all.unwrap_or_default();
+    let (most, shown) = (all.len().unwrap_or_default(), list.len().unwrap_or_default());
+    let is_it = |at: &usize| all.get_item_by_index(*at).is_ok_and(|other| other == *item);
+    let ends = [Some(index), (most + index).checked_sub(shown)];
+    match ends.into_iter().flatten().find(is_it).or_else(|| (0..most).find(is_it)) {
+        Some(at) => of.below(Step::Item(at)),
+        None => of,
+    }
 }
 
 fn locals(item: &Value) -> Result<Vec<(String, Value)>, String> {

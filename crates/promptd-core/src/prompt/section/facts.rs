@@ -1,14 +1,18 @@
 //! Runtime facts: one line a known fact, then the turn's variables.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use serde_json::Value;
 
 use super::rendered::RenderedSection;
 use crate::{
     finding::{Finding, member},
-    profile::{Fact, Scope, SectionSpec},
-    prompt::scope::{TurnScope, one_line},
+    profile::{Fact, Scope, SectionSpec, Step},
+    prompt::{
+        output::{How, Origin, OriginKind},
+        scope::{Found, Places, TurnScope, one_line},
+        trace::{Text, Trace},
+    },
 };
 
 /// Renders the facts that are known. Every value stays on its line.
@@ -18,31 +22,58 @@ pub(super) fn render<'a>(
     facts: &[Fact],
     scope: &TurnScope<'a>,
 ) -> RenderedSection<'a> {
-    let mut text = String::with_capacity(1024);
+    let own = || scope.own(spec);
+    let mut lines = Lines { text: scope.new_text(1024), own: &own };
     let mut findings = Vec::new();
-    text.push_str(header);
+    lines.own(header);
     for Fact { label, name, field } in facts {
         let value = value(name, field, scope);
         if !value.is_empty() {
-            line(&mut text, label, &value);
+            let step = (!field.is_empty()).then(|| Step::Field(field.clone()));
+            lines.line(|lines| lines.own(label), &value, || scope.found(name, step.as_slice()));
         }
     }
-    variables(&mut text, scope, &mut findings);
-    text.truncate(text.trim_end().len());
+    variables(&mut lines, scope, &mut findings);
+    let mut text = lines.text;
+    text.truncate(text.as_str().trim_end().len());
     let mut rendered = RenderedSection::included(spec, text);
     rendered.findings.extend(findings);
     rendered
 }
 
-fn line(text: &mut String, label: &str, value: &str) {
-    text.push_str("- ");
-    text.push_str(label);
-    text.push(':');
-    if !value.is_empty() {
-        text.push(' ');
-        text.push_str(value);
+/// The lines so far.
+struct Lines<'l> {
+    text: Text,
+    /// The profile, as the origin of what is its own.
+    own: &'l dyn Fn() -> Arc<Origin>,
+}
+
+impl Lines<'_> {
+    /// Adds a text of the profile's own.
+    fn own(&mut self, text: &str) {
+        self.text.push(text, || Trace::written(text.len(), &(self.own)()));
     }
-    text.push('\n');
+
+    fn value(&mut self, value: &str, found: impl FnOnce() -> Found) {
+        self.text.push(value, || {
+            let found = found();
+            found.text.map_or_else(
+                || Trace::written(value.len(), &found.origin),
+                |text| text.trace().cloned().unwrap_or_default().through(text.as_str(), value, How::Cleaned),
+            )
+        });
+    }
+
+    fn line(&mut self, label: impl FnOnce(&mut Self), value: &str, found: impl FnOnce() -> Found) {
+        self.own("- ");
+        label(self);
+        self.own(":");
+        if !value.is_empty() {
+            self.own(" ");
+            self.value(value, found);
+        }
+        self.own("\n");
+    }
 }
 
 fn value<'s>(name: &str, field: &str, scope: &'s TurnScope<'_>) -> Cow<'s, str> {
@@ -58,15 +89,21 @@ fn value<'s>(name: &str, field: &str, scope: &'s TurnScope<'_>) -> Cow<'s, str> 
     }
 }
 
-fn variables(text: &mut String, scope: &TurnScope<'_>, findings: &mut Vec<Finding>) {
+fn variables(lines: &mut Lines<'_>, scope: &TurnScope<'_>, findings: &mut Vec<Finding>) {
     let settings = &scope.snapshot.settings;
     for (key, value) in &scope.turn.variables {
         let field = member("turn.variables", key);
         let label = one_line(key, settings.max_value_chars, &field, findings);
-        let shown = plain(value);
-        let shown = one_line(&shown, settings.max_variable_chars, &field, findings);
+        let plain = plain(value);
+        let shown = one_line(&plain, settings.max_variable_chars, &field, findings);
         if !label.is_empty() {
-            line(text, &label, &shown);
+            let origin = || Origin::new(OriginKind::Turn, &*field);
+            let of_key = || Found::cleaned(origin(), key, key);
+            let of_value = || match value {
+                Value::String(text) => Found::cleaned(origin(), text, text),
+                _ => Found::worked_out(origin()),
+            };
+            lines.line(|lines| lines.value(&label, of_key), &shown, of_value);
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     prompt::{
         output::{Outcome, Size},
         scope::{InputLoss, TurnScope},
+        trace::Text,
     },
 };
 
@@ -22,8 +23,8 @@ pub(crate) struct RenderedSection<'a> {
 
 impl<'a> RenderedSection<'a> {
     /// A section of one block with that text; omitted where it is blank.
-    pub(crate) fn included(spec: &'a SectionSpec, text: String) -> Self {
-        if text.trim().is_empty() {
+    pub(crate) fn included(spec: &'a SectionSpec, text: Text) -> Self {
+        if text.as_str().trim().is_empty() {
             Self::omitted(spec)
         } else {
             TextBlock::included(&*spec.id, spec.stability, text).into()
@@ -79,6 +80,11 @@ impl<'a> RenderedSection<'a> {
         self.blocks.push(block);
         self.findings.push(finding.clone());
         self
+    }
+
+    /// Its blocks, with the traces of the same section that was rendered with spans.
+    pub(crate) fn traced_by(&self, other: &RenderedSection<'_>) -> Vec<TextBlock<'a>> {
+        self.blocks.iter().cloned().zip(&other.blocks).map(|(block, other)| block.traced_by(other)).collect()
     }
 
     /// The same, borrowing nothing.

@@ -1,14 +1,15 @@
 //! The skills block, under its limits.
 
-use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     finding::{Code, Finding, Place},
-    profile::{SectionSpec, Template},
+    profile::{SectionSpec, Step, Template},
     prompt::{
-        output::Size,
-        scope::{Local, Locals, TurnScope},
+        output::{How, Origin, OriginKind, Size},
+        scope::{Found, Local, Locals, TurnScope},
+        trace::{Text, Trace, files},
     },
     settings::SkillLimits,
     text::{measure::chars, shorten, thousands, xml},
@@ -32,17 +33,19 @@ pub(super) fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &Tur
     if list.shown == 0 {
         return none_fit(spec, &skills);
     }
-    let text = list.write(&skills);
-    let own = [("available_skills", Local::Text(&text))];
-    let mut rendered = match scope.profile.templates.render(template, &Locals { own: &own, outer: scope }) {
+    let block = list.write(&skills, scope.traced);
+    let text = block.as_str();
+    let own = [("available_skills", Local::Text(text))];
+    let origins = |_: &str, _: &[Step]| Found::traced(&service(), block.clone());
+    let mut rendered = match scope.render(spec, template, &Locals { own: &own, outer: scope, origins: &origins }) {
         Ok(text) => RenderedSection::included(spec, text),
         Err(error) => return RenderedSection::failed(spec, scope, &error),
     };
     if let Some(loss) = list.loss(&skills) {
-        let whole = SkillList { shown: skills.len(), description: usize::MAX }.write(&skills);
+        let whole = SkillList { shown: skills.len(), description: usize::MAX }.write(&skills, false);
         if let Some(block) = rendered.blocks.pop() {
             let mut original = block.report.original;
-            let (fitted, whole) = (Size::of(&text), Size::of(&whole));
+            let (fitted, whole) = (Size::of(text), Size::of(whole.as_str()));
             original.bytes = original.bytes - fitted.bytes + whole.bytes;
             original.chars = original.chars - fitted.chars + whole.chars;
             let included = block.report.included;
@@ -56,9 +59,9 @@ pub(super) fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &Tur
 
 /// The limits leave no room for one skill: rules for choosing from an empty list would only mislead.
 fn none_fit<'a>(spec: &'a SectionSpec, skills: &[&Skill]) -> RenderedSection<'a> {
-    let whole = Size::of(&SkillList { shown: skills.len(), description: usize::MAX }.write(skills));
+    let whole = SkillList { shown: skills.len(), description: usize::MAX }.write(skills, false);
     let loss = format!("none of {} skills is listed: the limits leave no room for one", skills.len());
-    let block = TextBlock::dropped(&*spec.id, spec.stability, format!("{loss}."), whole);
+    let block = TextBlock::dropped(&*spec.id, spec.stability, format!("{loss}."), Size::of(whole.as_str()));
     RenderedSection { blocks: vec![block], findings: vec![Finding::new(Code::SkillsTruncated, Place::Unplaced, loss)] }
 }
 
@@ -76,7 +79,7 @@ impl SkillList {
     /// skills left out from the end.
     fn fit(skills: &[&Skill], limits: &SkillLimits) -> Self {
         let mut list = Self { shown: skills.len().min(limits.max_shown), description: limits.max_description_chars };
-        let fits = |list: Self| chars(&list.write(skills)) <= limits.max_block_chars;
+        let fits = |list: Self| chars(list.write(skills, false).as_str()) <= limits.max_block_chars;
         if fits(list) {
             return list;
         }
@@ -89,21 +92,25 @@ impl SkillList {
     }
 
     /// The block, with a line that says what is left out.
-    fn write(self, skills: &[&Skill]) -> String {
-        let mut text = String::from("<available_skills>\n");
+    fn write(self, skills: &[&Skill], traced: bool) -> Text {
+        let mut text = Text::new(traced, 0);
+        let own =
+            |text: &mut Text, words: &str, how| text.push(words, || Trace::of(words.len(), &service(), 0..0, how));
+        own(&mut text, "<available_skills>\n", How::Template);
         for skill in &skills[..self.shown] {
-            let _ = write!(
-                text,
-                "<skill>\n<name>{}</name>\n<description>{}</description>\n<location>{}</location>\n</skill>\n",
-                xml::escape(&skill.name),
-                xml::escape(&shorten(&skill.description, self.description)),
-                xml::escape(&skill.location),
-            );
+            let description = shorten(&skill.description, self.description);
+            own(&mut text, "<skill>\n<name>", How::Template);
+            text.push(&xml::escape(&skill.name), || escaped(skill, "name", &skill.name));
+            own(&mut text, "</name>\n<description>", How::Template);
+            text.push(&xml::escape(&description), || escaped(skill, "description", &description));
+            own(&mut text, "</description>\n<location>", How::Template);
+            text.push(&xml::escape(&skill.location), || escaped(skill, "location", &skill.location));
+            own(&mut text, "</location>\n</skill>\n", How::Template);
         }
-        text.push_str("</available_skills>");
+        own(&mut text, "</available_skills>", How::Template);
         if self.shown < skills.len() {
-            let _ =
-                write!(text, "\n\n{} more skills are not listed here.", thousands((skills.len() - self.shown) as u64));
+            let more = thousands((skills.len() - self.shown) as u64);
+            own(&mut text, &format!("\n\n{more} more skills are not listed here."), How::Marker);
         }
         text
     }
@@ -127,6 +134,21 @@ impl SkillList {
             )),
         }
     }
+}
+
+/// What the service writes around skills.
+fn service() -> Arc<Origin> {
+    Arc::new(Origin::new(OriginKind::Service, "available_skills"))
+}
+
+/// Where an escaped value of a skill came from; `shown` may be its head with `…`.
+fn escaped(skill: &Skill, field: &str, shown: &str) -> Trace {
+    let escaped = xml::escape(shown);
+    let found = files::skill(skill, field);
+    let Some(text) = &found.text else { return Trace::written(escaped.len(), &found.origin) };
+    let trace = text.trace().cloned().unwrap_or_default();
+    let trace = if text.as_str() == shown { trace } else { trace.cut().through(text.as_str(), shown, How::Marker) };
+    trace.through(shown, &escaped, How::Escaped)
 }
 
 /// The largest number of `low..=high` for which `fits` holds, given that it holds up to some number; `low` if for none.

@@ -2,8 +2,12 @@
 
 use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
-    profile::{SectionSpec, SummaryTree, Template},
-    prompt::scope::{Local, Locals, TrimmedHistory, TurnScope},
+    profile::{SectionSpec, Step, SummaryTree, Template},
+    prompt::{
+        output::{Origin, OriginKind},
+        scope::{Found, Local, Locals, TrimmedHistory, TurnScope},
+        trace::Text,
+    },
     time::Moment,
     turn::Segment,
 };
@@ -19,8 +23,7 @@ pub(super) fn render<'a>(spec: &'a SectionSpec, tree: &SummaryTree, scope: &Turn
 
 fn blocks<'a>(spec: &'a SectionSpec, tree: &SummaryTree, scope: &TurnScope<'a>) -> Result<RenderedSection<'a>, String> {
     let TrimmedHistory { messages, summaries, shadowed, uncovered } = &scope.trimmed;
-    let templates = &scope.profile.templates;
-    let mut head = TextBlock::included(&*spec.id, spec.stability, templates.render_any(tree.header.as_ref(), scope)?);
+    let mut head = TextBlock::included(&*spec.id, spec.stability, scope.render_any(spec, tree.header.as_ref())?);
     if *uncovered > 0 {
         head.report.reason =
             format!("{uncovered} of the {messages} messages before are in none of the summaries.").into();
@@ -28,11 +31,11 @@ fn blocks<'a>(spec: &'a SectionSpec, tree: &SummaryTree, scope: &TurnScope<'a>) 
     let mut separator = if head.text().is_empty() { None } else { Some(String::new()) };
     let mut blocks = vec![head];
     for segment in summaries {
-        let block = TextBlock::included(id(spec, segment), spec.stability, entry(&tree.entry, segment, scope)?);
+        let block = TextBlock::included(id(spec, segment), spec.stability, entry(spec, &tree.entry, segment, scope)?);
         blocks.push(block.separated_by(separator.replace(tree.between.clone())));
     }
     if let Some(last) = blocks.last_mut() {
-        last.append(&templates.render_any(tree.footer.as_ref(), scope)?);
+        last.append(&scope.render_any(spec, tree.footer.as_ref())?);
     }
     for segment in shadowed {
         let reason = "Its messages lie within those of another summary that has no place for it below.";
@@ -45,7 +48,7 @@ fn id(spec: &SectionSpec, segment: &Segment) -> String {
     format!("{}/{}", spec.id, segment.id)
 }
 
-fn entry(template: &Template, segment: &Segment, scope: &TurnScope<'_>) -> Result<String, String> {
+fn entry(spec: &SectionSpec, template: &Template, segment: &Segment, scope: &TurnScope<'_>) -> Result<Text, String> {
     let level = segment.level.to_string();
     let [start, end] = [segment.message_start, segment.message_end].map(|at| at.to_string());
     let [first, last] =
@@ -59,5 +62,22 @@ fn entry(template: &Template, segment: &Segment, scope: &TurnScope<'_>) -> Resul
         ("last", Local::Text(&last)),
         ("summary", Local::Text(&segment.summary)),
     ];
-    scope.profile.templates.render(template, &Locals { own: &own, outer: scope })
+    let origins = |name: &str, _: &[Step]| {
+        let index = scope.turn.conversation.segments.iter().position(|other| std::ptr::eq(other, segment));
+        let field = match name {
+            "start" => "message_start",
+            "end" => "message_end",
+            "first" => "start_time",
+            "last" => "end_time",
+            other => other,
+        };
+        let path = format!("turn.conversation.segments[{}].{field}", index.unwrap_or_default());
+        let origin = Origin::new(OriginKind::Turn, path);
+        match name {
+            "id" => Found::cleaned(origin, &segment.id, &segment.id),
+            "summary" => Found::cleaned(origin, &segment.summary, &segment.summary),
+            _ => Found::worked_out(origin),
+        }
+    };
+    scope.render(spec, template, &Locals { own: &own, outer: scope, origins: &origins })
 }

@@ -2,10 +2,12 @@
 
 use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
-    profile::{Body, Scope, SectionSpec, Template},
+    profile::{Body, SectionSpec, Step, Template},
     prompt::{
-        document::{SKIPPED, cut, cut_reason, dropped, no_room, original, shown_size, source, truncated},
-        scope::{Local, Locals, TurnScope},
+        document::{self, SKIPPED, cut, cut_reason, dropped, no_room, original, shown_size, source, truncated},
+        output::{Origin, OriginKind},
+        scope::{Found, Local, Locals, Places, TurnScope, path},
+        trace::files,
     },
     text::cut::Cut,
 };
@@ -15,9 +17,9 @@ pub(super) fn render<'a>(
     spec: &'a SectionSpec,
     template: &Template,
     scope: &TurnScope<'a>,
-    names: &dyn Scope,
+    names: &dyn Places,
 ) -> RenderedSection<'a> {
-    match scope.profile.templates.render(template, names) {
+    match scope.render(spec, template, names) {
         Ok(text) => RenderedSection::included(spec, text),
         Err(error) => RenderedSection::failed(spec, scope, &error),
     }
@@ -44,7 +46,13 @@ pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> Ren
     let tasks = if document.has_tasks() { "yes" } else { "" };
     let fields = [("path", &*document.path), ("text", text), ("tasks", tasks)];
     let own = [("file", Local::Texts(&fields))];
-    let names = Locals { own: &own, outer: scope };
+    let origins = |name: &str, steps: &[Step]| match steps {
+        [Step::Field(field)] if field == "text" => {
+            Found::traced(&files::origin(source(document)), document::traced(document, &held))
+        }
+        _ => fact(name, steps),
+    };
+    let names = Locals { own: &own, outer: scope, origins: &origins };
     if let Some(left_out) = RenderedSection::unless(spec, scope, &names) {
         return left_out;
     }
@@ -68,13 +76,18 @@ pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> Ren
     rendered
 }
 
+/// What is known of a file besides its text.
+fn fact(name: &str, steps: &[Step]) -> Found {
+    Found::worked_out(Origin::new(OriginKind::Fact, path(name, steps)))
+}
+
 /// A section whose file is not there: its fallback, else omitted; dropped where the file could not be read.
 fn missing<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, path: &str) -> RenderedSection<'a> {
     let Some(fallback) = spec.fallback.as_ref().filter(|_| !scope.snapshot.unusable.contains_key(path)) else {
         return TextBlock::absent(&*spec.id, spec.stability, scope.snapshot, path).into();
     };
     let own = [("file", Local::Texts(&[("path", ""), ("text", ""), ("tasks", "")]))];
-    if let Some(left_out) = RenderedSection::unless(spec, scope, &Locals { own: &own, outer: scope }) {
+    if let Some(left_out) = RenderedSection::unless(spec, scope, &Locals { own: &own, outer: scope, origins: &fact }) {
         return left_out;
     }
     let mut rendered = render(spec, fallback, scope, scope);

@@ -3,7 +3,7 @@
 use std::{env, fs, path::PathBuf};
 
 use promptd::config;
-use promptd_core::finding;
+use promptd_core::{finding, render::ProviderTable};
 
 use super::support::{command, repository, run};
 
@@ -26,6 +26,11 @@ fn the_reference_of_settings_is_current() {
 #[test]
 fn the_reference_of_findings_is_current() {
     check_page("findings", &finding::markdown());
+}
+
+#[test]
+fn the_reference_of_providers_is_current() {
+    check_page("providers", &ProviderTable::built_in().markdown());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Fragment, IdRule, Rendered, arguments,
+    Fragment, IdRule, ProviderTable, RenderFormat, Rendered, arguments,
     breakpoints::breakpoints,
     is_plain, tool_calls,
     turns::{Speaker, Turns},
@@ -20,7 +20,7 @@ pub(super) const IDS: IdRule = IdRule { provider: "Anthropic", max_bytes: 64, ch
 /// white space at the end of a last message of the assistant is removed. Speakers' names have no place there.
 pub(super) fn messages(prompt: &Prompt<'_>) -> Rendered {
     let fragment = Fragment::new(prompt, IDS).beginning_with_the_user(IDS.provider);
-    let marked = breakpoints(prompt);
+    let marked = breakpoints(prompt, ProviderTable::built_in().of(RenderFormat::AnthropicMessages));
     let mut all = Turns::new(&fragment, |index, message| {
         let mut blocks = blocks(&fragment, index, message);
         if marked.contains(&index) {

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Fragment, IdRule, Rendered, anthropic, arguments, breakpoints::breakpoints, is_plain, tool_calls, turns::Turns,
+    Fragment, IdRule, ProviderTable, RenderFormat, Rendered, anthropic, arguments, breakpoints::breakpoints, is_plain,
+    tool_calls, turns::Turns,
 };
 use crate::prompt::{Message, Prompt};
 
@@ -19,7 +20,7 @@ pub(super) const IDS: IdRule = IdRule { provider: "Bedrock", max_bytes: 64, char
 /// have no place there.
 pub(super) fn converse(prompt: &Prompt<'_>) -> Rendered {
     let fragment = Fragment::new(prompt, IDS).beginning_with_the_user(IDS.provider);
-    let marked = breakpoints(prompt);
+    let marked = breakpoints(prompt, ProviderTable::built_in().of(RenderFormat::BedrockConverse));
     let mut all = Turns::new(&fragment, |index, message| {
         let mut blocks = blocks(&fragment, index, message);
         if marked.contains(&index) && !blocks.is_empty() {

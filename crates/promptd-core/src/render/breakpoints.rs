@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::Provider;
 use crate::{
     profile::{CachePlacement, Stability},
     prompt::{CachePrefix, Message, Prompt},
@@ -15,9 +16,9 @@ const STEP: usize = 20;
 /// The older breakpoint is further than this from the newer one.
 const MIN_DISTANCE: usize = 4;
 
-/// Which messages of a prompt, by index, end a prefix worth keeping: at most four, in order. None of them is behind a byte that
-/// can change every turn.
-pub(super) fn breakpoints(prompt: &Prompt<'_>) -> Vec<usize> {
+/// Which messages of a prompt, by index, end a prefix that the provider is asked to keep: as many as it takes, in order. None of
+/// them is behind a byte that can change every turn.
+pub(super) fn breakpoints(prompt: &Prompt<'_>, provider: &Provider) -> Vec<usize> {
     let messages = &prompt.messages;
     let (mut all, conversation) = match prompt.cache_placement {
         CachePlacement::Plan => (fronts(messages), in_conversation(messages)),
@@ -25,8 +26,11 @@ pub(super) fn breakpoints(prompt: &Prompt<'_>) -> Vec<usize> {
     };
     let before = first_volatile(messages);
     all.extend(conversation.into_iter().filter(|&index| index < before));
+    all.retain(|&index| provider.marks_on.contains(&messages[index].role));
     all.sort_unstable();
     all.dedup();
+    // The longest prefixes are worth most.
+    all.drain(..all.len().saturating_sub(provider.marks));
     all
 }
 
@@ -103,8 +107,33 @@ fn in_conversation(messages: &[Message<'_>]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::sample, *};
+    use super::{
+        super::{ProviderTable, RenderFormat, sample},
+        *,
+    };
     use crate::turn::ConversationMessage;
+
+    fn breakpoints(prompt: &Prompt<'_>) -> Vec<usize> {
+        super::breakpoints(prompt, ProviderTable::built_in().of(RenderFormat::AnthropicMessages))
+    }
+
+    #[test]
+    fn a_provider_has_no_more_marks_than_it_takes_and_only_where_it_takes_them() {
+        let shipped = include_str!("../../../../config/providers.yaml");
+        let said = ConversationMessage::new(Role::User, "x");
+        let mut messages = vec![sample::message(Role::System, "x"), sample::of(Stability::Session, Role::System, "x")];
+        messages.extend((0..30).map(|_| sample::carried(&said)));
+        let prompt = sample::prompt(messages);
+        for (from, to, expected) in [
+            ("marks: 4", "marks: 2", &[22, 31][..]),
+            ("marks: 4", "marks: 0", &[]),
+            ("marks_on: [system, user, assistant, tool]", "marks_on: [system]", &[0, 1]),
+        ] {
+            let table = ProviderTable::parse(&shipped.replacen(from, to, 1)).unwrap();
+            assert_eq!(super::breakpoints(&prompt, table.of(RenderFormat::AnthropicMessages)), expected, "{to}");
+            assert_eq!(super::breakpoints(&prompt, table.of(RenderFormat::BedrockConverse)).len(), 4, "{to}");
+        }
+    }
 
     fn by_plan_sorted(messages: &[Message<'_>]) -> Vec<usize> {
         breakpoints(&sample::prompt(messages.to_vec()))

@@ -1,15 +1,13 @@
 //! How much of a prompt a provider still has in its cache after another prompt was sent to it.
 
 use super::{
-    Fragment, RenderFormat, anthropic, bedrock, breakpoints::breakpoints, gemini, openai, openrouter, tool_calls,
+    Fragment, ProviderTable, RenderFormat, anthropic, bedrock, breakpoints::breakpoints, gemini, openai, openrouter,
+    tool_calls,
 };
 use crate::{
     prompt::{Message, Prompt},
     turn::{Role, ToolCall},
 };
-
-/// How many blocks before a breakpoint Anthropic looks for a prefix that it has kept.
-const LOOKBACK_BLOCKS: usize = 20;
 
 /// What a provider has kept of one prompt when another one comes. Sizes are bytes of message contents, in the order in
 /// which the provider reads them; tools, which some read first, are the caller's.
@@ -58,20 +56,17 @@ fn cached_prefix(before: &Prompt<'_>, after: &Prompt<'_>, format: RenderFormat) 
         }
         same += 1;
     }
-    let is_marked = matches!(
-        format,
-        RenderFormat::AnthropicMessages | RenderFormat::BedrockConverse | RenderFormat::OpenrouterChat
-    );
-    let kept = if is_marked { kept_blocks(&first, &second, same) } else { common };
+    let provider = ProviderTable::built_in().of(format);
+    let kept = if provider.marks > 0 { kept_blocks(&first, &second, same, provider.lookback_blocks) } else { common };
     CachedPrefix { format, common, kept, before: first.bytes_of(first.blocks.len()), difference }
 }
 
 /// The bytes of the longest prefix that ends at a breakpoint of the first prompt, lies in what both have, and that a
 /// breakpoint of the second one reaches.
-fn kept_blocks(first: &Read<'_>, second: &Read<'_>, same: usize) -> u64 {
+fn kept_blocks(first: &Read<'_>, second: &Read<'_>, same: usize, lookback: usize) -> u64 {
     let is_reached = |end: usize| {
         let mut marks = second.blocks.iter().enumerate().filter(|(_, block)| block.is_marked).map(|(at, _)| at);
-        marks.any(|mark| (end..end + LOOKBACK_BLOCKS).contains(&mark))
+        marks.any(|mark| (end..end + lookback).contains(&mark))
     };
     let ends = (0..same).rev().filter(|&at| first.blocks[at].is_marked);
     ends.into_iter().find(|&at| is_reached(at)).map_or(0, |at| first.bytes_of(at + 1))
@@ -109,7 +104,8 @@ impl<'p> Read<'p> {
             }
             RenderFormat::Gemini => Fragment::new(prompt, gemini::IDS).beginning_with_the_user(gemini::IDS.provider),
         };
-        let marks = breakpoints(prompt);
+        let provider = ProviderTable::built_in().of(format);
+        let marks = breakpoints(prompt, provider);
         let block = |(index, message): (usize, &'p Message<'p>)| {
             let result = fragment.ids.result(index).map(|result| result.id.clone());
             let ids = fragment.ids.calls(index).iter().cloned().chain(result).collect();
@@ -119,9 +115,7 @@ impl<'p> Read<'p> {
             !message.content.is_empty() || message.role == Role::Tool || !tool_calls(message).is_empty()
         };
         let mut blocks: Vec<_> = fragment.messages().filter(is_sent).map(block).collect();
-        let is_system_first =
-            matches!(format, RenderFormat::AnthropicMessages | RenderFormat::BedrockConverse | RenderFormat::Gemini);
-        if is_system_first {
+        if provider.takes_system_apart() {
             blocks.sort_by_key(|block| block.message.role != Role::System);
         }
         Self { blocks }

@@ -11,6 +11,7 @@ mod cache;
 mod gemini;
 mod openai;
 mod openrouter;
+mod providers;
 #[cfg(test)]
 mod sample;
 mod text;
@@ -18,6 +19,7 @@ mod tool_ids;
 mod turns;
 
 pub use cache::{CachedPrefix, cached_prefixes};
+pub use providers::{MinimumTokens, Provider, ProviderTable};
 
 use serde_json::{Map, Value};
 

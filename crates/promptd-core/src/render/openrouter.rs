@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fragment, IdRule, Rendered, breakpoints::breakpoints, is_plain, openai};
+use super::{Fragment, IdRule, ProviderTable, RenderFormat, Rendered, breakpoints::breakpoints, is_plain, openai};
 use crate::{prompt::Prompt, turn::Role};
 
 /// Ids go on to the model's own provider; these are accepted by each.
@@ -15,7 +15,7 @@ pub(super) const IDS: IdRule = IdRule { provider: "OpenRouter", max_bytes: 40, c
 /// marked. Messages of the assistant and results of tools keep their text, and have the mark beside it.
 pub(super) fn chat(prompt: &Prompt<'_>) -> Rendered {
     let fragment = Fragment::new(prompt, IDS);
-    let marked = breakpoints(prompt);
+    let marked = breakpoints(prompt, ProviderTable::built_in().of(RenderFormat::OpenrouterChat));
     let message = |(index, message)| {
         let mut out = openai::chat_message(&fragment, index, message);
         let is_marked = marked.binary_search(&index).is_ok();

@@ -205,6 +205,7 @@ fn backend(open: &Arc<Open>) -> Backend {
         profiles: Arc::new(move || Arc::clone(&profiles)),
         read_skill_file: Arc::new(|_, _, _| Err(ReadError::Missing)),
         clock: Arc::new(|| Timestamp::UNIX_EPOCH),
+        record: None,
         access: Arc::new(Access::open()),
         telemetry: Arc::clone(open) as Arc<dyn Telemetry>,
     }

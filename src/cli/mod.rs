@@ -12,7 +12,11 @@ mod init;
 mod load;
 mod logs;
 mod profile;
+#[cfg(feature = "record")]
+mod record;
 mod render;
+#[cfg(feature = "record")]
+mod replay;
 mod schema;
 mod serve;
 mod settings;
@@ -46,6 +50,10 @@ enum Command {
     Check(check::Arguments),
     Diff(diff::Arguments),
     Snapshot(snapshot::Arguments),
+    #[cfg(feature = "record")]
+    Record(record::Arguments),
+    #[cfg(feature = "record")]
+    Replay(replay::Arguments),
     Init(init::Arguments),
     Profile(profile::Arguments),
     Schema(schema::Arguments),
@@ -87,6 +95,10 @@ pub(crate) fn run() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Snapshot(arguments) => snapshot::run(&arguments),
+        #[cfg(feature = "record")]
+        Command::Record(arguments) => record::run(&arguments),
+        #[cfg(feature = "record")]
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),

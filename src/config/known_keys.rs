@@ -15,6 +15,7 @@ const KEYS: &[(&str, &str)] = &[
     ("inspector", OPTIONAL_PART),
     ("mcp", OPTIONAL_PART),
     ("memory", OPTIONAL_PART),
+    #[cfg(not(feature = "record"))]
     ("record", OPTIONAL_PART),
     ("workspaces.etcd", OPTIONAL_PART),
     ("agent", OF_A_WORKSPACE),

@@ -51,6 +51,9 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// `admin.listen`.
     pub admin: Option<SocketAddr>,
+    /// `record`; `None`: nothing is recorded.
+    #[cfg(feature = "record")]
+    pub record: Option<promptd_record::Options>,
     /// `log`.
     pub log: Log,
     /// The value of every setting in use, by its key in [`TABLE`]: for `/debug/config`, and to compare configs.

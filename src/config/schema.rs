@@ -45,13 +45,20 @@ fn of(shape: &Shape) -> Value {
             json!({"anyOf": [count(*least), {"type": "string", "pattern": format!(r"^\s*{zero}[0-9]+\s*(B|KiB|MiB|GiB)?\s*$")}]})
         }
         Shape::Span { least } => span(least),
+        #[cfg(feature = "record")]
+        Shape::Share => json!({"type": "number", "minimum": 0, "maximum": 1}),
+        #[cfg(feature = "record")]
+        Shape::TurnFields => {
+            let names = promptd_record::Redaction::names();
+            list(&choice(&names.iter().map(String::as_str).collect::<Vec<_>>()))
+        }
         Shape::Choice(words) => choice(words),
         Shape::Text(rule) => text(rule),
         Shape::Texts(rule) => list(&scalar(rule)),
     }
 }
 
-/// A duration as jiff reads it: its units in order, only the last with a fraction; or in the form of ISO 8601.
+/// A duration of days, and of what jiff reads: its units in order, only the last with a fraction; or in the form of ISO 8601.
 fn span(least: &str) -> Value {
     const FRACTION: &str = r"([.,][0-9]+)?";
     let units = ["h|hr|hrs|hour|hours", "m|min|mins|minute|minutes", "s|sec|secs|second|seconds", MILLI, MICRO, NANO];
@@ -59,7 +66,8 @@ fn span(least: &str) -> Value {
     let friendly: String = units.map(unit).concat();
     let iso = format!("[Pp][Tt]([0-9]+{FRACTION}[Hh])?([0-9]+{FRACTION}[Mm])?([0-9]+{FRACTION}[Ss])?");
     let mut schema = text(&Text::ANY);
-    schema["pattern"] = format!(r"^\+?(({friendly})|{iso}|[0-9]+:[0-9]{{2}}:[0-9]{{2}}{FRACTION})$").into();
+    let of_day = format!(r"\+?(({friendly})|{iso}|[0-9]+:[0-9]{{2}}:[0-9]{{2}}{FRACTION})");
+    schema["pattern"] = format!(r"^({of_day}|0*[1-9][0-9]{{0,4}}d\s*({friendly}))$").into();
     schema["minLength"] = 2.into();
     if let Some(too_short) = too_short(least) {
         schema["not"] = json!({"type": "string", "pattern": too_short});

@@ -28,6 +28,12 @@ pub enum Shape {
         /// The shortest, as a config would have it.
         least: &'static str,
     },
+    /// A number from 0 to 1.
+    #[cfg(feature = "record")]
+    Share,
+    /// A list of fields of the contract's turn, but for its time.
+    #[cfg(feature = "record")]
+    TurnFields,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// Text.

@@ -278,6 +278,31 @@ pub const TABLE: &[Setting] = &[
         "null",
         "The address of the HTTP server for `/metrics`, `/livez`, `/readyz` and `/debug/config`; unset: no such server. Keep it private. Flag `--admin`.",
     ),
+    #[cfg(feature = "record")]
+    fixed(
+        "record.dir",
+        PATH,
+        "null",
+        "The folder that requests are recorded in, with the files that they were answered from; unset: nothing is recorded. See [recording.md](../recording.md).",
+    ),
+    #[cfg(feature = "record")]
+    fixed("record.sample", Shape::Share, "1", "The share of calls that is recorded, from `0` to `1`."),
+    #[cfg(feature = "record")]
+    fixed(
+        "record.max_bytes",
+        Shape::Size { least: 1 },
+        "1GiB",
+        "The most that the records take of the disk. Beyond it the oldest are removed.",
+    ),
+    #[cfg(feature = "record")]
+    fixed("record.max_age", Shape::Span { least: "1s" }, "7d", "How long a request is kept."),
+    #[cfg(feature = "record")]
+    fixed(
+        "record.redact",
+        Shape::TurnFields,
+        "[]",
+        "Fields of the turn that are not recorded, such as `user` or `conversation`. The ephemeral prompt never is.",
+    ),
     live(
         "log.level",
         Shape::Text(LEVELS),

@@ -14,7 +14,20 @@ fn read(text: &str) -> Result<Config, Vec<String>> {
 /// The table has the defaults; those of the types, for tests and programs that have no config, must be the same.
 #[test]
 fn the_defaults_of_the_table_are_those_of_the_types() {
-    let Config { grpc, source, revisions, tokens_file, tls, admin, log, effective } = read("").unwrap();
+    let Config {
+        grpc,
+        source,
+        revisions,
+        tokens_file,
+        tls,
+        admin,
+        #[cfg(feature = "record")]
+        record,
+        log,
+        effective,
+    } = read("").unwrap();
+    #[cfg(feature = "record")]
+    assert_eq!(record, None);
     assert_eq!(grpc, grpc::Options::default());
     let profiles = Some("/etc/promptd/profiles".into());
     assert_eq!(source, promptd_source::Options { profiles, ..promptd_source::Options::default() });
@@ -26,7 +39,10 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
 
 #[test]
 fn every_setting_of_the_table_reaches_a_field_of_the_config() {
-    let base = json!({"tls": {"cert": "c", "key": "k"}, "home": "/home"});
+    let mut base = json!({"tls": {"cert": "c", "key": "k"}, "home": "/home"});
+    if cfg!(feature = "record") {
+        base["record"] = json!({"dir": "r"});
+    }
     let before = read(&base.to_string()).unwrap();
     // `insecure` allows a listen address, and `home` is what `~` means: neither is a field.
     for setting in TABLE.iter().filter(|setting| !["insecure", "home"].contains(&setting.key)) {
@@ -37,6 +53,9 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
             ("risks", _) => json!("strip"),
             ("watch.mode", _) => json!("poll"),
             ("grpc.web_origins", _) => json!(["*"]),
+            ("record.sample", _) => json!(0.5),
+            ("record.max_bytes", _) => json!("77MiB"),
+            ("record.redact", _) => json!(["user"]),
             (_, "true" | "false") => json!(setting.default != "true"),
             (_, "[]") => json!(["other"]),
             (_, text) if text.parse::<u64>().is_ok() => json!(77),
@@ -77,9 +96,17 @@ fn the_least_value_of_a_setting_is_accepted_and_one_below_is_not() {
         "limits.max_streams_per_connection",
         "limits.max_unread_bytes",
         "limits.max_unsent_bytes",
+        #[cfg(feature = "record")]
+        "record.max_bytes",
         "revisions.count",
     ];
-    let seconds = ["limits.max_call_time", "grpc.keepalive_interval", "grpc.keepalive_timeout"];
+    let seconds = [
+        #[cfg(feature = "record")]
+        "record.max_age",
+        "limits.max_call_time",
+        "grpc.keepalive_interval",
+        "grpc.keepalive_timeout",
+    ];
     let intervals = ["watch.poll_interval", "watch.sweep_interval"];
     let rows = (whole.iter().map(|key| (key, "1", "0")))
         .chain(seconds.iter().map(|key| (key, "1s", "999ms")))

@@ -9,10 +9,26 @@ use std::{
 use jiff::SignedDuration;
 use tracing_subscriber::filter::Targets;
 
-/// A duration such as `500ms`, `10s` or `1h 30m`.
+/// A duration such as `500ms`, `10s`, `1h 30m` or `7d`. A day has 24 hours.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let parsed = text.parse::<SignedDuration>().ok().and_then(|d| Duration::try_from(d).ok());
-    parsed.ok_or_else(|| "a duration such as `500ms`, `10s` or `30m`".to_owned())
+    let within_a_day = |text: &str| text.parse::<SignedDuration>().ok().and_then(|d| Duration::try_from(d).ok());
+    let parsed = match text.split_once('d').and_then(|(days, rest)| Some((whole_days(days)?, rest.trim()))) {
+        Some((days, "")) => Some(days),
+        Some((days, rest)) if rest.starts_with(|c: char| c.is_ascii_digit()) && !rest.contains(':') => {
+            within_a_day(rest).map(|rest| days + rest)
+        }
+        Some(_) => None,
+        None => within_a_day(text),
+    };
+    parsed.ok_or_else(|| "a duration such as `500ms`, `10s`, `30m` or `7d`".to_owned())
+}
+
+/// At most 99,999 of them.
+fn whole_days(text: &str) -> Option<Duration> {
+    const DAY: u32 = 24 * 60 * 60;
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let days = text.parse::<u32>().ok().filter(|days| is_number && (1..100_000).contains(days))?;
+    Some(Duration::from_secs(u64::from(days) * u64::from(DAY)))
 }
 
 /// A size such as `4MiB`, or a plain number of bytes.
@@ -92,6 +108,11 @@ mod tests {
     fn forms() {
         assert_eq!(duration("1h 30m"), Ok(Duration::from_secs(5_400)));
         assert_eq!(duration("0s"), Ok(Duration::ZERO));
+        let day = Duration::from_secs(86_400);
+        assert_eq!((duration("7d"), duration("1d 12h")), (Ok(day * 7), Ok(day * 3 / 2)));
+        for bad in ["d", "0d", "-1d", "1.5d", "1days", "1d 1d", "100000d", "1d 1:00:00", "1dPT1H", "12h 1d"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
         assert!(duration("-1s").is_err() && duration("soon").is_err() && duration("5").is_err());
         assert_eq!((bytes("64"), bytes("64KiB"), bytes("2 MiB")), (Ok(64), Ok(65_536), Ok(2 << 20)));
         assert!(

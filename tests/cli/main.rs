@@ -12,7 +12,11 @@ mod init;
 mod logs;
 mod manual;
 mod profile;
+#[cfg(feature = "record")]
+mod record;
 mod render;
+#[cfg(feature = "record")]
+mod replay;
 mod serve;
 mod snapshot;
 mod support;

@@ -40,6 +40,7 @@ impl Site {
             profiles: Arc::new(move || source.get().map(Source::profiles).unwrap_or_default()),
             read_skill_file: Arc::new(move |root, skill, file| read_skill_file(root, skill, file, &options)),
             clock: Arc::new(Timestamp::now),
+            record: None,
             access: Arc::new(Access::open()),
             telemetry: metrics,
         };

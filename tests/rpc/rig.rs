@@ -221,6 +221,7 @@ fn backend(
             assert!(!broken.load(Ordering::SeqCst), "the clock is broken on purpose");
             Timestamp::new(NOW, 0).unwrap()
         }),
+        record: None,
         access: Arc::clone(access),
         telemetry: Arc::<Seen>::clone(seen),
     }

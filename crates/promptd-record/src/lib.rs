@@ -30,7 +30,7 @@ pub use recorder::{MAX_QUEUED, MAX_QUEUED_BYTES, Options, Recorder};
 pub use redact::Redaction;
 pub use request::{Answered, Copy, Recorded, SectionOutline, outline};
 pub use sample::Share;
-pub use status::{Drop, Status};
+pub use status::{Drop, DropLabels, Status};
 pub use sweep::{Bounds, Deleted};
 
 /// What the log lines of this crate are filtered by, as in `log.level: info,promptd::record=debug`.

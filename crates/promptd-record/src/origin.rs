@@ -173,6 +173,11 @@ impl Folder {
         self.load_revision(sha256, &mut BTreeMap::new(), 0)
     }
 
+    /// The workspace of a revision.
+    pub fn workspace_of(&self, sha256: Digest) -> Result<String, Damage> {
+        Ok(self.stored_revision(sha256)?.workspace)
+    }
+
     fn load_revision(
         &self,
         sha256: Digest,

@@ -14,10 +14,16 @@ const NOW: &str = "now";
 pub struct Redaction(Vec<String>);
 
 impl Redaction {
-    /// Checks the names; an error is what a name must be.
-    pub fn parse(name: &str) -> Result<String, String> {
+    /// The names that there are.
+    #[must_use]
+    pub fn names() -> Vec<String> {
         let fields = turn().map(|turn| turn.fields().map(|field| field.name().to_owned()).collect::<Vec<_>>());
-        let known: Vec<_> = fields.unwrap_or_default().into_iter().filter(|field| field != NOW).collect();
+        fields.unwrap_or_default().into_iter().filter(|field| field != NOW).collect()
+    }
+
+    /// Checks a name; an error is what it must be.
+    pub fn parse(name: &str) -> Result<String, String> {
+        let known = Self::names();
         if known.iter().any(|field| field == name) {
             return Ok(name.to_owned());
         }

@@ -113,8 +113,10 @@ pub struct Recorded {
     pub workspace: String,
     /// The turn.
     pub turn: Turn,
-    /// The profile.
+    /// The profile that it was answered with.
     pub profile: String,
+    /// Whether the request names the profile; otherwise it is the workspace's own.
+    pub names_profile: bool,
     /// The revision that it was answered from.
     pub revision: String,
     /// The digest that the prompt must have.
@@ -133,6 +135,7 @@ impl Default for Recorded {
             workspace: String::new(),
             turn: Turn::at(Timestamp::UNIX_EPOCH.into()),
             profile: String::new(),
+            names_profile: false,
             revision: String::new(),
             digest: Digest::default(),
             at: Timestamp::UNIX_EPOCH,
@@ -177,6 +180,7 @@ impl Folder {
             turn: turn(request.turn.unwrap_or_default(), skills).map_err(damage)?,
             workspace: request.workspace_id,
             profile: stored.profile,
+            names_profile: !request.profile.is_empty(),
             revision: stored.revision,
             digest: digest(&stored.digest).unwrap_or_default(),
             at: Timestamp::from_microsecond(stored.at).unwrap_or_default(),

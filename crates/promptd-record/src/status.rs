@@ -2,10 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use prometheus_client::metrics::{counter::Counter, gauge::Gauge};
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+};
 
 /// Counts since the start, and what is true now.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Status {
     /// Requests written.
     pub written: Counter,
@@ -15,7 +18,14 @@ pub struct Status {
     pub bytes: Gauge,
     /// 1 while requests cannot be written.
     pub failing: Gauge<u64, AtomicU64>,
-    dropped: [Counter; 3],
+    /// Requests that were not recorded, by reason.
+    pub dropped: Family<DropLabels, Counter>,
+}
+
+/// The labels of [`Status::dropped`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct DropLabels {
+    reason: &'static str,
 }
 
 /// Why a request was not recorded.
@@ -31,16 +41,35 @@ pub enum Drop {
 }
 
 impl Drop {
-    /// Each with its label.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("queue_full", Self::QueueFull), ("write_failed", Self::WriteFailed), ("unrepeatable", Self::Unrepeatable)];
+    const ALL: [Self; 3] = [Self::QueueFull, Self::WriteFailed, Self::Unrepeatable];
+
+    fn labels(self) -> DropLabels {
+        let reason = match self {
+            Self::QueueFull => "queue_full",
+            Self::WriteFailed => "write_failed",
+            Self::Unrepeatable => "unrepeatable",
+        };
+        DropLabels { reason }
+    }
+}
+
+impl Default for Status {
+    fn default() -> Self {
+        let dropped = Family::<DropLabels, Counter>::default();
+        for why in Drop::ALL {
+            // A series from the start on, also where nothing is dropped.
+            let _ = dropped.get_or_create(&why.labels());
+        }
+        let (written, removed) = (Counter::default(), Counter::default());
+        Self { written, removed, bytes: Gauge::default(), failing: Gauge::default(), dropped }
+    }
 }
 
 impl Status {
     /// How many requests were not recorded for this reason.
     #[must_use]
-    pub fn drops(&self, why: Drop) -> &Counter {
-        &self.dropped[why as usize]
+    pub fn drops(&self, why: Drop) -> u64 {
+        self.dropped.get_or_create(&why.labels()).get()
     }
 
     pub(crate) fn dropped(&self, why: Drop) {
@@ -48,7 +77,7 @@ impl Status {
     }
 
     pub(crate) fn dropped_many(&self, why: Drop, count: u64) {
-        self.drops(why).inc_by(count);
+        self.dropped.get_or_create(&why.labels()).inc_by(count);
     }
 
     /// Writing works; whether it did not before.

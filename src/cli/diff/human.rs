@@ -14,7 +14,7 @@ const BOLD: &str = "\u{1b}[1m";
 const RESET: &str = "\u{1b}[0m";
 
 /// Every turn under its name; `styled`: with colour.
-pub(super) fn render(compared: &[Compared], styled: bool) -> String {
+pub(in super::super) fn render(compared: &[Compared], styled: bool) -> String {
     let mut out = String::new();
     for (index, one) in compared.iter().enumerate() {
         if let Some(name) = &one.turn {

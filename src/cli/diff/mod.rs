@@ -2,10 +2,10 @@
 
 mod git;
 mod github;
-mod human;
+pub(super) mod human;
 pub(super) mod lines;
 mod markdown;
-mod version;
+pub(super) mod version;
 pub(super) mod words;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -67,12 +67,12 @@ enum Format {
 }
 
 /// The prompts of one turn, compared.
-struct Compared {
+pub(super) struct Compared {
     /// The turn's file; `None`: a turn that sets nothing.
-    turn: Option<String>,
-    diff: PromptDiff,
+    pub(super) turn: Option<String>,
+    pub(super) diff: PromptDiff,
     /// The revision and the profile of each version.
-    sides: [(String, String); 2],
+    pub(super) sides: [(String, String); 2],
 }
 
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
@@ -131,20 +131,25 @@ fn rendered(format: Format, compared: &[Compared], versions: [&Version; 2]) -> R
 }
 
 fn json(compared: &[Compared]) -> Result<String, Failure> {
-    let failure = |error: &dyn std::fmt::Display| Failure::run(format!("cannot write the difference as JSON: {error}"));
-    let one = |one: &Compared| {
-        let [before, after] = &one.sides;
+    let turns: Vec<_> = compared.iter().map(Compared::to_json).collect::<Result<_, Failure>>()?;
+    let document = serde_json::json!({ "same": compared.iter().all(|one| one.diff.is_same()), "turns": turns });
+    Ok(format!("{document:#}\n"))
+}
+
+impl Compared {
+    /// The turn, and what `DiffPrompt` would answer.
+    pub(super) fn to_json(&self) -> Result<serde_json::Value, Failure> {
+        let failure =
+            |error: &dyn std::fmt::Display| Failure::run(format!("cannot write the difference as JSON: {error}"));
+        let [before, after] = &self.sides;
         let answer = encode::diff_prompt_response(
-            one.diff.clone(),
+            self.diff.clone(),
             Side { revision: &before.0, profile: &before.1 },
             Side { revision: &after.0, profile: &after.1 },
         );
         let mut message = DynamicMessage::new(promptd::turn_file::descriptor("DiffPromptResponse"));
         message.transcode_from(&answer).map_err(|error| failure(&error))?;
         let diff = serde_json::to_value(&message).map_err(|error| failure(&error))?;
-        Ok(serde_json::json!({ "turn": one.turn, "diff": diff }))
-    };
-    let turns: Vec<_> = compared.iter().map(one).collect::<Result<_, Failure>>()?;
-    let document = serde_json::json!({ "same": compared.iter().all(|one| one.diff.is_same()), "turns": turns });
-    Ok(format!("{document:#}\n"))
+        Ok(serde_json::json!({ "turn": self.turn, "diff": diff }))
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use promptd_core::prompt::Prepared;
+use promptd_core::{finding::Finding, prompt::Prepared};
 
 use super::{
     super::{
@@ -14,7 +14,7 @@ use super::{
 };
 
 /// One version: a folder, which may have been checked out for it.
-pub(super) struct Version {
+pub(in super::super) struct Version {
     /// The workspace that it is loaded as.
     workspace: WorkspaceArgument,
     /// Where its files are, and how they are called.
@@ -38,6 +38,15 @@ pub(super) fn open(config: &ConfigFile, before: &str, after: &str) -> Result<(Of
     let version = |files: &WorkspaceArgument, named: &Named<'_>| Version::open(second, files, named.revision);
     let (first, second) = (version(first, &named[0])?, version(second, &named[1])?);
     Ok((offline, first, second))
+}
+
+/// Reads the config, and finds one version.
+pub(in super::super) fn open_one(config: &ConfigFile, text: &str) -> Result<(Offline, Version), Failure> {
+    let named = Named::parse(text);
+    let offline = Offline::open(config, &[named.workspace.to_owned()])?;
+    let [files] = offline.workspaces() else { return Err(Failure::run("a workspace is needed")) };
+    let version = Version::open(files, files, named.revision)?;
+    Ok((offline, version))
 }
 
 impl<'a> Named<'a> {
@@ -74,13 +83,23 @@ impl Version {
         })
     }
 
+    /// The id of its workspace.
+    pub(in super::super) fn id(&self) -> String {
+        self.workspace.id()
+    }
+
+    /// The findings of its files, for people.
+    pub(in super::super) fn report(&self, offline: &Offline, findings: &[Finding]) -> String {
+        settings::report_files(&offline.report(&self.files, findings))
+    }
+
     /// Where its files are.
-    pub(super) fn folder(&self) -> &Path {
+    pub(in super::super) fn folder(&self) -> &Path {
         self.files.path()
     }
 
     /// As it was given.
-    pub(super) fn name(&self) -> &str {
+    pub(in super::super) fn name(&self) -> &str {
         &self.files.folder
     }
 

@@ -14,14 +14,8 @@ pub(in super::super) fn visible(text: &str) -> String {
 
 /// `added workspace_context/USERS.md: +120 chars, +31 tokens`
 pub(super) fn section(section: &SectionDiff) -> String {
-    let word = match section.change() {
-        Change::Added => "added",
-        Change::Removed => "removed",
-        Change::Changed => "changed",
-        Change::Reported => "reported",
-    };
     let size = |state: &Option<SectionState>| state.as_ref().map(|state| state.size).unwrap_or_default();
-    let mut line = format!("{word} {}: {}", visible(&section.id), change(size(&section.before), size(&section.after)));
+    let mut line = headline(section.change(), &section.id, size(&section.before), size(&section.after));
     let state = |state: &Option<SectionState>| state.as_ref().map_or("absent", |state| state.outcome.as_str());
     let (before, after) = (state(&section.before), state(&section.after));
     if before != after {
@@ -33,6 +27,21 @@ pub(super) fn section(section: &SectionDiff) -> String {
         line.extend(["; ", &visible(&after)]);
     }
     line
+}
+
+/// `added workspace_context/USERS.md: +120 chars, +31 tokens`
+pub(in super::super) fn headline(what: Change, id: &str, before: Size, after: Size) -> String {
+    format!("{} {}: {}", word(what), visible(id), change(before, after))
+}
+
+/// What became of a section.
+pub(in super::super) fn word(change: Change) -> &'static str {
+    match change {
+        Change::Added => "added",
+        Change::Removed => "removed",
+        Change::Changed => "changed",
+        Change::Reported => "reported",
+    }
 }
 
 /// `+120 chars, +31 tokens`
@@ -92,7 +101,7 @@ pub(super) fn limits(diff: &TextDiff) -> Vec<String> {
 }
 
 /// That prompts differ in nothing that is listed.
-pub(super) const ONLY_BETWEEN: &str = "only what stands between sections differs";
+pub(in super::super) const ONLY_BETWEEN: &str = "only what stands between sections differs";
 
 /// Whether the prompts differ in nothing that is listed.
 pub(super) fn differs_only_between(diff: &PromptDiff) -> bool {

@@ -2,6 +2,8 @@
 
 mod arguments;
 mod descriptors;
+#[cfg(feature = "record")]
+mod record;
 mod reload;
 mod secrets;
 mod signals;
@@ -80,7 +82,14 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     registry.register("log_lines_dropped", "Log lines that standard error did not take", logs.dropped());
     registry.register_collector(Box::new(SourceCollector::new(Arc::clone(&store), Arc::clone(&source))));
 
-    let backend = backend(config, &store, &source, &secrets, &metrics);
+    #[cfg(feature = "record")]
+    let recording = record::start(config, &mut registry)?;
+    #[cfg(feature = "record")]
+    let record = recording.as_ref().map(record::Recording::hook);
+    #[cfg(not(feature = "record"))]
+    let record = None;
+    let keep_origins = record.is_some();
+    let backend = Backend { record, ..backend(config, &store, &source, &secrets, &metrics) };
     let options = descriptors::within_limit(&config.grpc);
     let server = Server::bind(options, backend, secrets.tls.clone()).await.map_err(|e| server_failure(&e))?;
     let (address, lifecycle, limits) = (server.local_addr(), server.lifecycle(), server.limits());
@@ -89,7 +98,8 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     let serving = tokio::spawn(server.serve());
 
     let loading = {
-        let (options, store) = (config.source.clone(), Arc::clone(&store));
+        let options = promptd_source::Options { keep_origins, ..config.source.clone() };
+        let store = Arc::clone(&store);
         tokio::task::spawn_blocking(move || Source::start(options, store))
     };
     let started = tokio::select! {
@@ -105,6 +115,10 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     lifecycle.ready();
     announce(address, admin.as_ref().map(|(address, _)| *address), started);
     let ended = until_stopped(serving, &lifecycle, &mut stop).await;
+    #[cfg(feature = "record")]
+    if let Some(recording) = recording {
+        recording.finish();
+    }
     if let Some((_, admin)) = admin {
         admin.abort();
     }
@@ -127,6 +141,7 @@ fn backend(
             promptd_source::read_skill_file(root, skill, file, &options)
         }),
         clock: Arc::new(Timestamp::now),
+        record: None,
         access: Arc::clone(&secrets.access),
         telemetry: Arc::clone(metrics) as _,
     }

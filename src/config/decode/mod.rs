@@ -2,6 +2,8 @@
 
 mod grpc;
 mod read;
+#[cfg(feature = "record")]
+mod record;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -53,6 +55,8 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
         tokens_file: tokens_file(section(&mut root, "auth"), &base),
         tls: tls(section(&mut root, "tls"), &base),
         admin: admin(section(&mut root, "admin"), overrides),
+        #[cfg(feature = "record")]
+        record: record::options(section(&mut root, "record"), &base),
         log: log(section(&mut root, "log"), overrides),
         effective: effective(node, overrides),
     };

@@ -13,7 +13,9 @@ use crate::grpc::{
 };
 use promptd_contract::{encode, proto};
 use promptd_core::{
+    digest::Digest,
     finding::{Code, Finding, Place},
+    globs::SkillFilter,
     id::Id,
     profile::{Profile, ProfileSet},
     workspace::{FileBytes, MANIFEST, ReadError, Skill, Snapshot},
@@ -31,6 +33,26 @@ pub type ReadSkillFile = Arc<dyn Fn(&str, &Skill, &str) -> Result<FileBytes, Rea
 /// Returns the profiles in use.
 pub type Profiles = Arc<dyn Fn() -> Arc<ProfileSet> + Send + Sync>;
 
+/// Begins to record a call: takes what it needs of the request, and gives what to do once the call has succeeded; `None`: it
+/// is not recorded. Neither waits.
+pub type Record = Arc<dyn Fn(&mut proto::AssemblePromptRequest, Timestamp) -> Option<FinishRecord> + Send + Sync>;
+
+/// Takes how a call was answered.
+pub type FinishRecord = Box<dyn FnOnce(&Answered<'_>) + Send>;
+
+/// How a call of `AssemblePrompt` was answered.
+#[derive(Debug)]
+pub struct Answered<'a> {
+    /// The workspace at the revision of the answer.
+    pub loaded: &'a Loaded,
+    /// The profile.
+    pub profile: &'a Profile,
+    /// Which skills the caller's token shows.
+    pub token_skills: Option<&'a SkillFilter>,
+    /// The prompt's digest.
+    pub digest: Digest,
+}
+
 /// Everything that the services need.
 #[derive(Clone)]
 pub struct Backend {
@@ -42,6 +64,8 @@ pub struct Backend {
     pub read_skill_file: ReadSkillFile,
     /// The clock.
     pub clock: Clock,
+    /// Records calls.
+    pub record: Option<Record>,
     /// Who may call.
     pub access: Arc<Access>,
     /// Receives the server's events.

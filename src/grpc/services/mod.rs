@@ -15,7 +15,7 @@ mod reflection;
 mod watch;
 mod workspace;
 
-pub use backend::{Backend, Clock, Profiles, ReadSkillFile};
+pub use backend::{Answered, Backend, Clock, FinishRecord, Profiles, ReadSkillFile, Record};
 
 use std::{convert::Infallible, future::ready, sync::Arc};
 

@@ -9,7 +9,7 @@ use tonic::{Request, Response, Status};
 
 use super::{
     api::prompt_service_server,
-    backend::{self, Backend, has_long_filter},
+    backend::{self, Backend, FinishRecord, has_long_filter},
 };
 use crate::grpc::{
     Limits,
@@ -49,6 +49,15 @@ pub(super) struct PromptService {
     pub(super) limits: Arc<Limits>,
 }
 
+/// A call that can be answered.
+struct Checked {
+    request: AssembleRequest,
+    /// The workspace at its revision.
+    loaded: Arc<Loaded>,
+    /// What is recorded of it.
+    record: Option<FinishRecord>,
+}
+
 #[tonic::async_trait]
 impl prompt_service_server::PromptService for PromptService {
     async fn assemble_prompt(
@@ -62,18 +71,19 @@ impl prompt_service_server::PromptService for PromptService {
         if takes_long || has_long_filter(raw.turn.as_ref().and_then(|turn| turn.skill_filter.as_ref())) {
             let service = self.clone();
             let assembled = run_heavy(&self.limits, move || {
-                let (request, loaded) = service.check(raw, &caller, now)?;
-                service.assemble(&request, &loaded.snapshot)
+                let checked = service.check(raw, &caller, now)?;
+                service.assemble(checked)
             });
             return Ok(Response::new(assembled.await??));
         }
-        let (request, loaded) = self.check(raw, &caller, now)?;
+        let checked = self.check(raw, &caller, now)?;
+        let Checked { request, loaded, .. } = &checked;
         let budgets = chosen(&loaded.snapshot, request.profile.as_ref())?.counts_tokens();
         if !counts_long([request.encoding, budgets.then_some(Encoding::DEFAULT)], bytes) {
-            return Ok(Response::new(self.assemble(&request, &loaded.snapshot)?));
+            return Ok(Response::new(self.assemble(checked)?));
         }
         let service = self.clone();
-        let assembled = run_heavy(&self.limits, move || service.assemble(&request, &loaded.snapshot));
+        let assembled = run_heavy(&self.limits, move || service.assemble(checked));
         Ok(Response::new(assembled.await??))
     }
 
@@ -122,21 +132,18 @@ impl prompt_service_server::PromptService for PromptService {
 }
 
 impl PromptService {
-    /// The checked request, and the workspace at its revision.
-    fn check(
-        &self,
-        raw: proto::AssemblePromptRequest,
-        caller: &Caller,
-        now: Timestamp,
-    ) -> Result<(AssembleRequest, Arc<Loaded>), Error> {
+    fn check(&self, mut raw: proto::AssemblePromptRequest, caller: &Caller, now: Timestamp) -> Result<Checked, Error> {
+        let record = self.backend.record.as_ref().and_then(|record| record(&mut raw, now));
         let limits = self.limits.request.load();
         let mut request = assemble_request(raw, &limits, now, |id| caller.must_see(id))?;
         request.turn.skill_access = caller.skills().cloned();
         let loaded = self.backend.at(&request.workspace, request.revision.as_deref(), caller)?;
-        Ok((request, loaded))
+        Ok(Checked { request, loaded, record })
     }
 
-    fn assemble(&self, request: &AssembleRequest, snapshot: &Prepared) -> Result<Encoded, Error> {
+    fn assemble(&self, checked: Checked) -> Result<Encoded, Error> {
+        let Checked { request, loaded, record } = checked;
+        let snapshot = &loaded.snapshot;
         let profile = chosen(snapshot, request.profile.as_ref())?;
         let started = now();
         let mut prompt = assembled(snapshot, profile, &request.turn)?;
@@ -156,7 +163,16 @@ impl PromptService {
             rendered: &rendered.text,
             shape: &request.shape,
         };
-        Ok(answer.encode())
+        let answer = answer.encode();
+        if let Some(record) = record {
+            record(&backend::Answered {
+                loaded: &loaded,
+                profile,
+                token_skills: request.turn.skill_access.as_ref(),
+                digest: prompt.digest,
+            });
+        }
+        Ok(answer)
     }
 
     fn plan(&self, raw: proto::PlanHistoryRequest, caller: &Caller) -> Result<proto::PlanHistoryResponse, Error> {

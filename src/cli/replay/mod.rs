@@ -1,0 +1,141 @@
+//! `promptd replay`: recorded requests, assembled again.
+
+mod again;
+mod against;
+mod gate;
+mod work;
+
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
+
+use clap::ValueEnum;
+use promptd_core::{finding::escape, text::thousands};
+use promptd_record::{Folder, RequestFile};
+use serde_json::{Value, json};
+
+use self::gate::Gate;
+use super::{CommandResult, Failure, print, record, settings::ConfigFile};
+
+/// Assembles recorded requests again, and compares the prompts.
+///
+/// Without --against each prompt must be the one that was recorded, whatever the host, its zone and its locale. With it, the
+/// prompts of the recorded files are compared with those of a folder: what an edit would do to the requests of the past.
+///
+/// Exits with 0 if all is the same, or within --max-changed and --max-lost where they are given; 1 if not; 2 if something could
+/// not be replayed. What is damaged is reported, and everything else is replayed.
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// The folder of the records: the setting `record.dir`, or a copy of it.
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// The folder of an edited workspace, or `DIR@REVISION` of git; `ID=DIR` if its name is not the workspace's id.
+    /// Everything else stays as recorded: profiles, shared skills, settings, the workspace's path.
+    #[arg(long, value_name = "NEWDIR")]
+    against: Option<String>,
+    /// The most requests that may change, as a number or in per cent: `20`, `1.5%`.
+    #[arg(long, value_name = "N", requires = "against")]
+    max_changed: Option<Gate>,
+    /// The most requests of which more may be lost to limits than before, as a number or in per cent.
+    #[arg(long, value_name = "N", requires = "against")]
+    max_lost: Option<Gate>,
+    /// How many examples are shown, the worst first.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    examples: usize,
+    /// How many threads assemble; default: as many as there are cores.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// The format of the report.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    #[command(flatten)]
+    config: ConfigFile,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Human,
+    /// One JSON document.
+    Json,
+}
+
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
+    let replayed = match &arguments.against {
+        None => again::run(arguments),
+        Some(folder) => against::run(arguments, folder),
+    };
+    replayed.map_err(|failure| Failure { code: ExitCode::from(2), ..failure })
+}
+
+impl Arguments {
+    /// The folder and its requests, the oldest first. Without one there is nothing to replay.
+    fn open(&self) -> Result<(Folder, Vec<RequestFile>), Failure> {
+        let folder = record::open(&self.dir)?;
+        let requests = folder.requests();
+        let requests = requests.map_err(|e| Failure::run(format!("cannot read {}: {e}", self.dir.display())))?;
+        if requests.is_empty() {
+            return Err(Failure::run(format!("{} has no requests: nothing was recorded yet", self.dir.display())));
+        }
+        Ok((folder, requests))
+    }
+
+    fn jobs(&self) -> usize {
+        self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+    }
+}
+
+/// What could not be replayed: each fault with the number of requests that it costs.
+#[derive(Default)]
+struct Faults(BTreeMap<String, usize>);
+
+impl Faults {
+    fn add(&mut self, fault: String) {
+        *self.0.entry(fault).or_default() += 1;
+    }
+
+    fn requests(&self) -> usize {
+        self.0.values().sum()
+    }
+
+    /// Reports them on standard error.
+    fn report(&self, folder: &Folder) -> Result<(), Failure> {
+        for (fault, requests) in &self.0 {
+            let of = if *requests == 1 { "1 request" } else { &format!("{} requests", thousands(*requests as u64)) };
+            eprintln!("error: {fault}\n  {of} could not be replayed");
+        }
+        if !self.0.is_empty() {
+            eprintln!(
+                "  what is damaged can be restored from a copy of the folder, or removed; the other requests were replayed"
+            );
+        }
+        let unfinished = folder.unfinished().map_err(|e| Failure::run(format!("cannot read the records: {e}")))?;
+        if unfinished > 0 {
+            eprintln!(
+                "note: {unfinished} files are incomplete and were ignored: they are being written, or the process that \
+                 wrote them was killed"
+            );
+        }
+        Ok(())
+    }
+
+    fn to_json(&self) -> Value {
+        self.0.iter().map(|(fault, requests)| json!({ "fault": fault, "requests": requests })).collect()
+    }
+}
+
+/// A request as a person finds it: the workspace, the time, the file.
+fn name(workspace: &str, at: jiff::Timestamp, folder: &Folder, file: &RequestFile) -> String {
+    format!("{} {at:.0} {}", escape(workspace), folder.path_of_request(file).display())
+}
+
+fn print_json(document: &Value) -> Result<(), Failure> {
+    print(format_args!("{document:#}\n"))
+}
+
+/// The exit code: whether something is not as it must be, then whether something could not be replayed.
+fn exit_code(differs: bool, faults: &Faults) -> ExitCode {
+    match (differs, faults.requests()) {
+        (true, _) => ExitCode::from(1),
+        (false, 0) => ExitCode::SUCCESS,
+        (false, _) => ExitCode::from(2),
+    }
+}

@@ -113,6 +113,57 @@ async fn reports_can_be_left_out_and_the_conversation_referenced() {
 }
 
 #[tokio::test]
+async fn spans_are_sent_on_request_and_change_nothing_else() {
+    let rig = Rig::start().await;
+    let user = proto::User { name: " Dana".into(), ..Default::default() };
+    let turn = proto::Turn { user: Some(user), now: Some(prost_types::Timestamp::default()), ..Default::default() };
+    let plain = ask_with(turn);
+    let mut client = rig.prompts().await;
+    let without = client.assemble_prompt(plain.clone()).await.unwrap().into_inner();
+    let traced = proto::AssemblePromptRequest { include_spans: true, ..plain.clone() };
+    let mut with = client.assemble_prompt(traced.clone()).await.unwrap().into_inner();
+    let spans_of = |id: &str| -> Vec<(proto::How, proto::OriginKind, String, String, String)> {
+        let section = with.sections.iter().find(|section| section.id == id).unwrap();
+        let content = &with.messages[section.message_index.unwrap() as usize].content;
+        let span = |span: &proto::Span| {
+            let origin = span.origin.clone().unwrap();
+            let source = span.source.clone().map(|source| source.path).unwrap_or_default();
+            let range = format!("{source}:{}..{}", span.source_start, span.source_end);
+            let text = content[span.byte_start as usize..span.byte_end as usize].to_owned();
+            (span.how(), origin.kind(), origin.profile + "/" + &origin.name, range, text)
+        };
+        section.spans.iter().map(span).collect()
+    };
+    let span = |how, kind, name: &str, range: &str, text: &str| {
+        (how, kind, name.to_owned(), range.to_owned(), text.to_owned())
+    };
+    assert_eq!(
+        spans_of("user"),
+        [
+            span(
+                proto::How::Template,
+                proto::OriginKind::Profile,
+                "five-layer/user",
+                ":0..0",
+                "You are currently talking to: "
+            ),
+            span(proto::How::Verbatim, proto::OriginKind::Turn, "/turn.user.name", ":1..5", "Dana"),
+        ]
+    );
+    let rules = "# Rules\nAnswer in one sentence.";
+    assert_eq!(
+        spans_of("workspace_context/AGENTS.md").last().unwrap(),
+        &span(proto::How::Verbatim, proto::OriginKind::File, "/AGENTS.md", "AGENTS.md:0..31", rules)
+    );
+    assert!(without.sections.iter().all(|section| section.spans.is_empty()));
+    with.sections.iter_mut().for_each(|section| section.spans.clear());
+    assert_eq!(with, without);
+    let omitted = proto::AssemblePromptRequest { omit_sections: true, ..traced };
+    let omitted = client.assemble_prompt(omitted).await.unwrap().into_inner();
+    assert_eq!((omitted.sections.len(), omitted.digest), (0, without.digest));
+}
+
+#[tokio::test]
 async fn token_counts_and_provider_fragments_are_sent_on_request() {
     let rig = Rig::start().await;
     let mut client = rig.prompts().await;

@@ -41,14 +41,15 @@ async fn a_prompt_is_what_grpc_gives_in_json_and_in_bytes_over_both_versions() {
             user: Some(proto::User { name: "Dana".into(), ..Default::default() }),
             ..Default::default()
         }),
+        include_spans: true,
         ..ask()
     };
     let prompt = rig.prompts().await.assemble_prompt(request.clone()).await.unwrap().into_inner();
     let response = json::descriptors().get_message_by_name("promptd.v1.AssemblePromptResponse").unwrap();
     for caller in Caller::both(rig.addr) {
         for body in [
-            r#"{"workspaceId": "harbor", "turn": {"user": {"name": "Dana"}}}"#,
-            r#"{"workspace_id": "harbor", "turn": {"user": {"name": "Dana"}}}"#,
+            r#"{"workspaceId": "harbor", "turn": {"user": {"name": "Dana"}}, "includeSpans": true}"#,
+            r#"{"workspace_id": "harbor", "turn": {"user": {"name": "Dana"}}, "include_spans": true}"#,
         ] {
             let answer = caller.json(ASSEMBLE, body).await;
             assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, "application/json"));

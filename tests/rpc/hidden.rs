@@ -197,6 +197,7 @@ fn request(workspace: &str, profile: &str, pin: &str, turn: &Turn) -> proto::Ass
         revision: pin.to_owned(),
         turn: Some(turn.message(profile)),
         render_format: turn.format,
+        include_spans: true,
         ..Default::default()
     }
 }

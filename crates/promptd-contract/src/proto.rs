@@ -23,6 +23,8 @@ macro_rules! from_core {
 from_core! {
     Role: promptd_core::turn::Role { System, User, Assistant, Tool }
     Outcome: promptd_core::prompt::Outcome { Included, Truncated, Omitted, Dropped }
+    OriginKind: promptd_core::prompt::OriginKind { File, Turn, Input, Setting, Profile, Fact, Service }
+    How: promptd_core::prompt::How { Verbatim, Cut, Escaped, Cleaned, Template, Marker }
     Stability: promptd_core::profile::Stability { Stable, Session, Volatile }
     Severity: promptd_core::finding::Severity { Info, Warning, Error }
     SectionChange: promptd_core::diff::Change { Added, Removed, Changed, Reported }

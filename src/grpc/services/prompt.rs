@@ -79,7 +79,9 @@ impl prompt_service_server::PromptService for PromptService {
         let checked = self.check(raw, &caller, now)?;
         let Checked { request, loaded, .. } = &checked;
         let budgets = chosen(&loaded.snapshot, request.profile.as_ref())?.counts_tokens();
-        if !counts_long([request.encoding, budgets.then_some(Encoding::DEFAULT)], bytes) {
+        let counts = counts_long([request.encoding, budgets.then_some(Encoding::DEFAULT)], bytes);
+        // Spans render every section again.
+        if !counts && !request.spans {
             return Ok(Response::new(self.assemble(checked)?));
         }
         let service = self.clone();
@@ -146,7 +148,11 @@ impl PromptService {
         let snapshot = &loaded.snapshot;
         let profile = chosen(snapshot, request.profile.as_ref())?;
         let started = now();
-        let mut prompt = assembled(snapshot, profile, &request.turn)?;
+        let mut prompt = if request.spans {
+            visible(prompt::assemble_with_spans(snapshot, profile, &request.turn)?, snapshot, &request.turn)
+        } else {
+            assembled(snapshot, profile, &request.turn)?
+        };
         self.backend.telemetry.prompt_assembled(&prompt, now() - started);
         let rendered = format(request.format).map(|format| render::render(&prompt, format)).unwrap_or_default();
         if request.strict {
@@ -226,12 +232,16 @@ pub(super) fn assembled<'s>(
     profile: &'s profile::Profile,
     turn: &'s Turn,
 ) -> Result<Prompt<'s>, Error> {
-    let mut prompt = prompt::assemble(snapshot, profile, turn)?;
+    Ok(visible(prompt::assemble(snapshot, profile, turn)?, snapshot, turn))
+}
+
+/// The prompt, without the findings that its caller may not see.
+fn visible<'s>(mut prompt: Prompt<'s>, snapshot: &Prepared, turn: &Turn) -> Prompt<'s> {
     if let Some(token) = &turn.skill_access {
         let access = SkillAccess { token: Some(token), request: None };
         prompt.findings.retain(|finding| access.sees_finding(snapshot, finding));
     }
-    Ok(prompt)
+    prompt
 }
 
 /// The profile that a request names, unless the workspace locks it, else the workspace's own.

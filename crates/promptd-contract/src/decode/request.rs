@@ -26,6 +26,8 @@ pub struct AssembleRequest {
     pub encoding: Option<Encoding>,
     /// The provider's request fragment to render.
     pub format: RenderFormat,
+    /// Whether section reports have spans.
+    pub spans: bool,
     /// What of the answer is sent.
     pub shape: Shape,
 }
@@ -48,6 +50,7 @@ pub fn assemble_request<E: From<Vec<Violation>>>(
         token_encoding,
         reference_conversation,
         omit_sections,
+        include_spans,
     } = raw;
     let mut violations = Violations::default();
     let workspace = workspace(&workspace_id, may_see, &mut violations)?;
@@ -60,7 +63,8 @@ pub fn assemble_request<E: From<Vec<Violation>>>(
     let (workspace, turn) = complete(workspace, turn, violations)?;
     let format = format.unwrap_or_default();
     let shape = Shape { held, reference_conversation, omit_sections };
-    Ok(AssembleRequest { workspace, turn, profile, revision, strict, encoding, format, shape })
+    let spans = include_spans && !omit_sections;
+    Ok(AssembleRequest { workspace, turn, profile, revision, strict, encoding, format, spans, shape })
 }
 
 /// Checks the workspace of a request, which is refused before any other field is checked if the caller may not see it.

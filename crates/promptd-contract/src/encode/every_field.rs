@@ -4,6 +4,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
 };
 
 use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, ReflectMessage as _, Value};
@@ -14,7 +15,8 @@ use promptd_core::{
     finding::Severity,
     profile::{CachePlacement, Stability},
     prompt::{
-        CachePlan, CarriedConversation, ConversationOrigin, Holder, Outcome, Position, SectionReport, Size, Source,
+        CachePlan, CarriedConversation, ConversationOrigin, Holder, How, Origin, OriginKind, Outcome, Position,
+        SectionReport, Size, Source, Span,
     },
     turn::{ConversationMessage, Role, ToolCall},
 };
@@ -57,6 +59,12 @@ impl Sample {
             origin: None,
             ..message.clone()
         };
+        let origin = Origin {
+            kind: OriginKind::File,
+            name: "AGENTS.md".into(),
+            profile: "kern".into(),
+            file: Some(Source { path: "AGENTS.md".into(), sha256: "ab".into() }),
+        };
         let section = SectionReport {
             id: "skills".into(),
             outcome: Outcome::Truncated,
@@ -67,6 +75,7 @@ impl Sample {
             included: size(20),
             stability: Stability::Session,
             shared: None,
+            spans: vec![Span { bytes: 1..2, origin: Arc::new(origin), source: 3..4, how: How::Verbatim }],
         };
         let finding = Finding::new(Code::SkillInvalid, Place::at("AGENTS.md", 3, 4), "x");
         let prompt = Prompt {
@@ -118,6 +127,14 @@ impl Sample {
 
     fn source(&mut self) -> &mut Source {
         self.section().source.as_mut().unwrap().to_mut()
+    }
+
+    fn span(&mut self) -> &mut Span {
+        &mut self.section().spans[0]
+    }
+
+    fn origin(&mut self) -> &mut Origin {
+        Arc::make_mut(&mut self.span().origin)
     }
 
     fn carried(&mut self) -> &mut CarriedConversation {
@@ -173,6 +190,17 @@ const CASES: &[Case] = &[
     ("sections.included_size.chars", &[], |s| s.section().included.chars = 99),
     ("sections.included_size.tokens", &[], |s| s.section().included.tokens = None),
     ("sections.stability", &[], |s| s.section().stability = Stability::Volatile),
+    ("sections.spans", &[], |s| s.section().spans.clear()),
+    ("sections.spans.byte_start", &[], |s| s.span().bytes.start = 0),
+    ("sections.spans.byte_end", &[], |s| s.span().bytes.end = 9),
+    ("sections.spans.source.path", &[], |s| s.origin().file.as_mut().unwrap().path = "SOUL.md".into()),
+    ("sections.spans.source.sha256", &[], |s| s.origin().file.as_mut().unwrap().sha256 = "cd".into()),
+    ("sections.spans.source_start", &[], |s| s.span().source.start = 0),
+    ("sections.spans.source_end", &[], |s| s.span().source.end = 9),
+    ("sections.spans.origin.kind", &[], |s| s.origin().kind = OriginKind::Profile),
+    ("sections.spans.origin.name", &[], |s| s.origin().name = "other".into()),
+    ("sections.spans.origin.profile", &[], |s| s.origin().profile = "other".into()),
+    ("sections.spans.how", &[], |s| s.span().how = How::Cut),
     ("findings", &[], |s| s.prompt.findings.clear()),
     ("findings.severity", &[], |s| s.finding().severity = Severity::Info),
     ("findings.code", &[], |s| s.finding().code = Code::FileNameCase),

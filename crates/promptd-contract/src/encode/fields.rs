@@ -8,7 +8,7 @@ use crate::proto;
 use promptd_core::{
     digest::Digest,
     finding::{Finding, Place},
-    prompt::{CachePlan, CarriedConversation, Holder, Message, Position, SectionReport, Size, Source},
+    prompt::{CachePlan, CarriedConversation, Holder, Message, Origin, Position, SectionReport, Size, Source, Span},
     turn::ToolCall,
 };
 
@@ -110,11 +110,46 @@ impl Fields for SectionReport<'_> {
         if let Some(Position { holder: Holder::Card(index), .. }) = &self.position {
             sink.some_number(11, (*index).into());
         }
+        for span in &self.spans {
+            sink.message(12, span);
+        }
     }
 
     fn size_hint(&self) -> usize {
         let source = self.source.as_ref().map_or(0, |source| source.path.len() + source.sha256.len());
-        self.id.len() + self.reason.len() + source + SMALL_FIELDS
+        let spans: usize = self.spans.iter().map(|span| span.size_hint() + 2).sum();
+        self.id.len() + self.reason.len() + source + spans + SMALL_FIELDS
+    }
+}
+
+impl Fields for Span {
+    fn write(&self, sink: &mut Sink) {
+        sink.number(1, self.bytes.start);
+        sink.number(2, self.bytes.end);
+        if let Some(file) = &self.origin.file {
+            sink.message(3, file);
+        }
+        sink.number(4, self.source.start);
+        sink.number(5, self.source.end);
+        sink.message(6, &*self.origin);
+        sink.number(7, number(proto::How::from(self.how)));
+    }
+
+    fn size_hint(&self) -> usize {
+        let file = self.origin.file.as_ref().map_or(0, |file| file.path.len() + file.sha256.len());
+        file + self.origin.size_hint() + SMALL_FIELDS
+    }
+}
+
+impl Fields for Origin {
+    fn write(&self, sink: &mut Sink) {
+        sink.number(1, number(proto::OriginKind::from(self.kind)));
+        sink.text(2, &self.name);
+        sink.text(3, &self.profile);
+    }
+
+    fn size_hint(&self) -> usize {
+        self.name.len() + self.profile.len() + 8
     }
 }
 

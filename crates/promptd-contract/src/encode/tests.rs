@@ -43,6 +43,7 @@ fn prompt(said: &ConversationMessage) -> Prompt<'_> {
         included: Size::default(),
         stability: Stability::Session,
         shared: None,
+        spans: Vec::new(),
     };
     let source = Source { path: "AGENTS.md".into(), sha256: "ab".into() };
     let findings = [Place::Unplaced, Place::field("turn.user"), Place::at("AGENTS.md", 3, 0)];

@@ -132,9 +132,9 @@ impl TurnScope<'_> {
 
     /// A setting of `workspace.yaml`.
     pub(crate) fn setting(&self, key: impl Into<String>) -> Origin {
-        let sha256 = self.snapshot.manifest_sha256.clone();
-        // Without the file it is a default.
-        let file = (!sha256.is_empty()).then(|| Source { path: MANIFEST.into(), sha256 });
+        // Without the file it is a default. Its digest is not for callers: it would confirm a guess at what is locked or hidden.
+        let is_written = !self.snapshot.manifest_sha256.is_empty();
+        let file = is_written.then(|| Source { path: MANIFEST.into(), sha256: "".into() });
         Origin { file, ..Origin::new(OriginKind::Setting, key) }
     }
 

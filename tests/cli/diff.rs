@@ -57,6 +57,25 @@ fn versions_have_one_id_and_one_path() {
 }
 
 #[test]
+fn an_annotation_is_as_severe_as_its_finding() {
+    let home = folder(&[
+        ("one/AGENTS.md", "Be kind.\n"),
+        ("two/workspace.yaml", "profile: airi\ninputs: {window: 1}\n"),
+        ("two/AGENTS.md", "\u{202e}edih\n"),
+        ("two/skills/tides/SKILL.md", "no front matter\n"),
+        ("turn.yaml", "conversation: {messages: [{role: ROLE_USER, content: a}, {role: ROLE_USER, content: b}]}\n"),
+    ]);
+    let ran = run(home.path(), &["diff", "one", "two", "--turn", "turn.yaml", "--format", "github"]);
+    for annotation in [
+        "::notice title=LIMITED_BY_DESIGN::",
+        "::warning file=two/AGENTS.md,title=HIDDEN_CHARACTERS::",
+        "::error file=two/skills/tides/SKILL.md,title=SKILL_INVALID::",
+    ] {
+        assert!(ran.out.contains(annotation), "{annotation}\n{}", ran.out);
+    }
+}
+
+#[test]
 fn every_format_reports_the_same_sections() {
     let home = folder(BEFORE);
     let of = |format: &str| {

@@ -2,7 +2,7 @@
 
 use promptd_core::{
     diff::PromptDiff,
-    finding::{Finding, Place, github},
+    finding::{Finding, Place, Severity, github},
 };
 
 use super::{Compared, version::Version, words};
@@ -17,18 +17,19 @@ fn turn(one: &Compared, after: &Version) -> String {
     let place = one.turn.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
     for section in &one.diff.sections {
         let file = section.path.as_ref().filter(|path| !path.starts_with('@')).map(|path| shown(after, path));
-        out += &github::command("notice", file.as_deref(), "prompt", &format!("{}{place}", words::section(section)));
+        out +=
+            &github::command(Severity::Info, file.as_deref(), "prompt", &format!("{}{place}", words::section(section)));
     }
     for finding in &one.diff.appeared {
         out += &github::command(
-            severity(finding),
+            finding.severity,
             file(finding, after).as_deref(),
             finding.code.as_str(),
             &finding.message,
         );
     }
     if !one.diff.is_same() {
-        out += &github::command("notice", None, "prompt", &format!("{}{place}", total(&one.diff)));
+        out += &github::command(Severity::Info, None, "prompt", &format!("{}{place}", total(&one.diff)));
     }
     out
 }
@@ -36,10 +37,6 @@ fn turn(one: &Compared, after: &Version) -> String {
 fn total(diff: &PromptDiff) -> String {
     let caches = diff.cache.iter().map(|cache| format!("{}: {}", cache.prefix.format.as_str(), words::cache(cache)));
     format!("the prompt has {}\n{}", words::whole(diff), caches.collect::<Vec<_>>().join("\n"))
-}
-
-fn severity(finding: &Finding) -> &'static str {
-    if finding.is_error() { "error" } else { "warning" }
 }
 
 fn file(finding: &Finding, after: &Version) -> Option<String> {

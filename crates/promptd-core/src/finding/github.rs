@@ -10,24 +10,19 @@ pub fn render(reported: &[Reported]) -> String {
     reported.iter().map(annotation).collect()
 }
 
-/// One annotation, of any text: `::notice file=…,title=…::message`. `severity` is GitHub's word for it.
+/// One annotation, of any text: `::notice file=…,title=…::message`.
 #[must_use]
-pub fn command(severity: &str, file: Option<&str>, title: &str, message: &str) -> String {
+pub fn command(severity: Severity, file: Option<&str>, title: &str, message: &str) -> String {
     let file = file.map(|file| format!("file={},", property(file))).unwrap_or_default();
     let lines: Vec<_> = message.lines().map(data).collect();
-    format!("::{severity} {file}title={}::{}\n", property(title), lines.join(NEW_LINE))
+    format!("::{} {file}title={}::{}\n", word(severity), property(title), lines.join(NEW_LINE))
 }
 
 /// A line break within an annotation.
 const NEW_LINE: &str = "%0A";
 
 fn annotation(one: &Reported) -> String {
-    let command = match one.finding.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Info => "notice",
-    };
-    let mut line = format!("::{command} ");
+    let mut line = format!("::{} ", word(one.finding.severity));
     if let Some(file) = &one.file {
         let _ = write!(line, "file={},", property(file));
     }
@@ -40,6 +35,15 @@ fn annotation(one: &Reported) -> String {
     let (message, remedy) = (data(&one.finding.message), data(one.finding.code.remedy()));
     let _ = writeln!(line, "title={}::{message}{NEW_LINE}{remedy}", one.finding.code.as_str());
     line
+}
+
+/// GitHub's word for it.
+fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "notice",
+    }
 }
 
 /// GitHub's own escapes, after which nothing can end the command.

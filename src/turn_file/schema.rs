@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use promptd_core::{
     id,
+    tokens::Encoding,
     yaml::{
         schema::{document, or_null, text},
         shape::Text,
@@ -73,6 +74,15 @@ fn constrain(message: &str, schema: &mut Value) {
             schema["properties"]["role"]["not"] = json!({"enum": ["ROLE_UNSPECIFIED", null]});
             schema["if"] = json!({"properties": {"role": {"const": "ROLE_TOOL"}}});
             schema["then"] = json!({"anyOf": [answers("tool_call_id"), answers("toolCallId")]});
+        }
+        "Budget" => {
+            schema["type"] = "object".into();
+            schema["required"] = json!(["max"]);
+            schema["properties"]["max"]["type"] = "integer".into();
+            schema["properties"]["max"]["minimum"] = 1.into();
+            let encodings: Vec<_> = Encoding::ALL.iter().map(|encoding| encoding.as_str()).collect();
+            let names = encodings.into_iter().map(Value::from).chain(["".into(), Value::Null]);
+            schema["properties"]["encoding"]["enum"] = names.collect();
         }
         "ToolCall" => {
             schema["type"] = "object".into();

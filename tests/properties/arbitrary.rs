@@ -252,6 +252,7 @@ pub fn raw_turn() -> impl Strategy<Value = proto::Turn> {
             conversation,
             inputs: None,
             stage,
+            budget: None,
         },
     )
 }

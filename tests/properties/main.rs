@@ -4,6 +4,7 @@
 
 mod arbitrary;
 mod assembly;
+mod budget;
 mod keys;
 mod layers;
 mod narrowing;

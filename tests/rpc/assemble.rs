@@ -284,6 +284,31 @@ async fn strict_allows_what_a_profile_leaves_out_by_design() {
 }
 
 #[tokio::test]
+async fn a_budget_that_cannot_be_kept_is_refused_with_its_figures() {
+    let rig = Rig::start().await;
+    let mut client = rig.prompts().await;
+    rig.publish(
+        "harbor",
+        harbor().file("workspace.yaml", "budget: {max: 900}\n").file("SOUL.md", "soft ".repeat(2_000)),
+    );
+    let prompt = client.assemble_prompt(ask()).await.unwrap().into_inner();
+    assert!(prompt.findings.iter().any(|finding| finding.code == "BUDGET_EXCEEDED"));
+    assert!(prompt.size.unwrap().tokens.is_none(), "tokens are in the answer only where they were asked for");
+    let strict = proto::AssemblePromptRequest { strict: true, ..ask() };
+    refused(client.assemble_prompt(strict).await, Code::FailedPrecondition, "PROMPT_LOSS");
+
+    let budget = proto::Budget { max: 3, unit: proto::BudgetUnit::Tokens.into(), encoding: "cl100k_base".into() };
+    let turn = proto::Turn { budget: Some(budget), ..Default::default() };
+    let status = refused(client.assemble_prompt(ask_with(turn)).await, Code::FailedPrecondition, "BUDGET_TOO_SMALL");
+    assert!(status.message().contains("budget of 3 tokens of cl100k_base is too small"), "{}", status.message());
+    let metadata = status.get_details_error_info().unwrap().metadata;
+    assert_eq!((metadata["max"].as_str(), metadata["unit"].as_str()), ("3", "tokens of cl100k_base"));
+    assert!(metadata["pinned"].parse::<u64>().unwrap() > 3);
+    let unknown = proto::Turn { budget: Some(proto::Budget { max: 0, ..Default::default() }), ..Default::default() };
+    refused(client.assemble_prompt(ask_with(unknown)).await, Code::InvalidArgument, "INVALID_REQUEST");
+}
+
+#[tokio::test]
 async fn an_invalid_workspace_reports_each_fault_and_affects_no_other() {
     let rig = Rig::start().await;
     let mut client = rig.prompts().await;

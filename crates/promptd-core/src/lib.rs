@@ -74,6 +74,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 #![warn(unreachable_pub)]
 
+pub mod budget;
 pub mod diff;
 pub mod digest;
 pub mod finding;

@@ -9,7 +9,10 @@ use tonic::Code;
 
 use crate::grpc::budget::Exhausted;
 use promptd_contract::decode::Violation;
-use promptd_core::{finding::Finding, prompt::TurnError};
+use promptd_core::{
+    finding::Finding,
+    prompt::{BudgetTooSmall, TurnError},
+};
 
 /// The domain of every `ErrorInfo`.
 pub const DOMAIN: &str = "promptd";
@@ -27,6 +30,8 @@ pub(crate) enum Error {
     RevisionExpired,
     /// `strict`, and something was lost: section and reason.
     PromptLoss(Vec<(String, String)>),
+    /// What must not be cut exceeds the prompt's budget.
+    BudgetTooSmall(BudgetTooSmall),
     /// The workspace exists but never loaded well.
     WorkspaceInvalid { id: String, faults: Vec<Finding> },
     /// A file is too large for an answer.
@@ -107,6 +112,7 @@ impl Error {
             Self::Incomplete => Code::Cancelled,
             Self::Missing { .. } | Self::UnknownWorkspace { .. } | Self::RevisionExpired => Code::NotFound,
             Self::PromptLoss(_)
+            | Self::BudgetTooSmall(_)
             | Self::WorkspaceInvalid { .. }
             | Self::FileTooLarge { .. }
             | Self::FileUnreadable { .. } => Code::FailedPrecondition,
@@ -134,6 +140,7 @@ impl Error {
             Self::UnknownWorkspace { .. } => "WORKSPACE_NOT_FOUND".into(),
             Self::RevisionExpired => "REVISION_EXPIRED".into(),
             Self::PromptLoss(_) => "PROMPT_LOSS".into(),
+            Self::BudgetTooSmall(_) => "BUDGET_TOO_SMALL".into(),
             Self::WorkspaceInvalid { .. } => "WORKSPACE_INVALID".into(),
             Self::FileTooLarge { .. } => "FILE_TOO_LARGE".into(),
             Self::FileUnreadable { .. } => "FILE_UNREADABLE".into(),
@@ -175,6 +182,9 @@ impl Error {
             Self::PromptLoss(lost) => {
                 let each = lost.iter().map(|(section, reason)| format!("{section}: {reason}"));
                 summary("the prompt would lose text", each)
+            }
+            Self::BudgetTooSmall(error) => {
+                format!("{error}; raise it, or pin less")
             }
             Self::WorkspaceInvalid { id, faults } => {
                 let each = faults.iter().map(ToString::to_string);
@@ -270,6 +280,7 @@ impl From<TurnError> for Error {
         match error {
             TurnError::Invalid { field, message } => Self::invalid(field, message),
             TurnError::Locked { field } => Self::Locked(field),
+            TurnError::BudgetTooSmall(error) => Self::BudgetTooSmall(error),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use http::Response;
+use promptd_core::prompt::BudgetTooSmall;
 use tonic::{Code, Status, body::Body};
 use tonic_types::{ErrorDetails, FieldViolation, PreconditionViolation, StatusExt};
 
@@ -68,6 +69,14 @@ fn details(error: &Error) -> ErrorDetails {
         Error::PromptLoss(lost) => {
             let pairs = lost.iter().map(|(section, reason)| (section.as_str(), reason.clone()));
             set_preconditions(&mut details, "PROMPT_LOSS", bounded(pairs));
+        }
+        Error::BudgetTooSmall(BudgetTooSmall { budget, pinned, floors }) => {
+            let figures = [("max", budget.max as usize), ("pinned", *pinned), ("floors", *floors)];
+            let mut metadata: HashMap<_, _> =
+                figures.map(|(name, figure)| (name.to_owned(), figure.to_string())).into();
+            metadata.insert("unit".into(), budget.unit.to_string());
+            details.set_error_info(error.reason(), DOMAIN, metadata);
+            set_preconditions(&mut details, "BUDGET_TOO_SMALL", vec![("budget".to_owned(), error.message())]);
         }
         Error::WorkspaceInvalid { faults, .. } => {
             let places: Vec<_> = faults.iter().map(|fault| (fault.place.to_string(), fault)).collect();

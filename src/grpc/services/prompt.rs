@@ -80,8 +80,10 @@ impl prompt_service_server::PromptService for PromptService {
         let Checked { request, loaded, .. } = &checked;
         let budgets = chosen(&loaded.snapshot, request.profile.as_ref())?.counts_tokens();
         let counts = counts_long([request.encoding, budgets.then_some(Encoding::DEFAULT)], bytes);
+        // A prompt that exceeds its budget is assembled and counted several times.
+        let has_budget = request.turn.budget.is_some() || loaded.snapshot.manifest.budget.limit.is_some();
         // Spans render every section again.
-        if !counts && !request.spans {
+        if !counts && !has_budget && !request.spans {
             return Ok(Response::new(self.assemble(checked)?));
         }
         let service = self.clone();

@@ -65,7 +65,7 @@ pub fn diff_request<E: From<Vec<Violation>>>(
         }
         Some(diff_prompt_request::After::Proposed(raw)) => proposed(raw, &mut violations),
     };
-    let encoding = encoding(&token_encoding, &mut violations);
+    let encoding = encoding(&token_encoding, "token_encoding", &mut violations);
     let turn = turn(raw_turn.unwrap_or_default(), limits, now);
     let (workspace, turn) = complete(workspace, turn, violations)?;
     Ok(DiffRequest { workspace, turn, profile, before, after, encoding })

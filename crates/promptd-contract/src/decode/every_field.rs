@@ -23,6 +23,7 @@ const VALUES: &[(&str, [&str; 2])] = &[
         ],
     ),
     ("token_encoding", ["o200k_base", "cl100k_base"]),
+    ("turn.budget.encoding", ["o200k_base", "cl100k_base"]),
     ("turn.time_zone", ["Europe/Berlin", "America/New_York"]),
 ];
 /// Numbers that must not be less than another field, or must be greater than 1.

@@ -58,7 +58,7 @@ pub fn assemble_request<E: From<Vec<Violation>>>(
     let revision = self::revision(revision, "revision", &mut violations);
     let held = held(&if_none_match, limits, &mut violations);
     let format = choice(render_format, || "render_format".into(), &mut violations);
-    let encoding = encoding(&token_encoding, &mut violations);
+    let encoding = encoding(&token_encoding, "token_encoding", &mut violations);
     let turn = turn(raw_turn.unwrap_or_default(), limits, now);
     let (workspace, turn) = complete(workspace, turn, violations)?;
     let format = format.unwrap_or_default();
@@ -118,12 +118,12 @@ pub(super) fn revision(raw: String, field: &str, violations: &mut Violations) ->
 }
 
 /// Checks the name of an encoding that may be empty.
-pub(super) fn encoding(name: &str, violations: &mut Violations) -> Option<Encoding> {
+pub(super) fn encoding(name: &str, field: &str, violations: &mut Violations) -> Option<Encoding> {
     if name.is_empty() {
         return None;
     }
     let known = || Encoding::ALL.map(Encoding::as_str).join(", ");
-    Encoding::parse(name).map_err(|_| violations.add("token_encoding", format!("must be one of {}", known()))).ok()
+    Encoding::parse(name).map_err(|_| violations.add(field, format!("must be one of {}", known()))).ok()
 }
 
 /// The digest of 64 lower-case hex digits.

@@ -6,13 +6,16 @@ use serde_json::{Map, Value};
 use super::{
     Limits, Violation, Violations, choice,
     conversation::conversation,
+    request::encoding,
     skill_filter,
     values::{object, timestamp},
 };
 use crate::proto;
 use promptd_core::{
+    budget::{BudgetUnit, PromptBudget},
     finding::member,
     text,
+    tokens::Encoding,
     turn::{Agent, Channel, RUNTIME_LABELS, ResponseFormat, Snippet, Stage, Turn, User},
     zone,
 };
@@ -40,6 +43,7 @@ pub fn turn(raw: proto::Turn, limits: &Limits, now: Timestamp) -> Result<Turn, V
         conversation: conversation(raw.conversation.unwrap_or_default(), limits, &mut violations),
         inputs: inputs(raw.inputs.unwrap_or_default(), "turn.inputs", limits, &mut violations),
         stage: stage(raw.stage, &mut violations),
+        budget: raw.budget.and_then(|budget| self::budget(&budget, &mut violations)),
     };
     violations.into_result(made)
 }
@@ -103,6 +107,18 @@ fn stage(number: i32, violations: &mut Violations) -> Stage {
     }
 }
 
+fn budget(raw: &proto::Budget, violations: &mut Violations) -> Option<PromptBudget> {
+    if raw.max == 0 {
+        violations.add("turn.budget.max", "must be 1 or more; leave the budget out for none");
+    }
+    let encoding = encoding(&raw.encoding, "turn.budget.encoding", violations).unwrap_or(Encoding::DEFAULT);
+    let unit = match choice(raw.unit, || "turn.budget.unit".into(), violations)? {
+        proto::BudgetUnit::Unspecified | proto::BudgetUnit::Tokens => BudgetUnit::Tokens(encoding),
+        proto::BudgetUnit::Chars => BudgetUnit::Chars,
+    };
+    Some(PromptBudget { max: raw.max, unit })
+}
+
 fn context_files(raw: Vec<String>, limits: &Limits, violations: &mut Violations) -> Vec<String> {
     violations.within("turn.context_files", raw.len(), limits.max_context_files);
     for (index, _) in raw.iter().enumerate().filter(|(_, path)| path.is_empty()) {
@@ -158,6 +174,7 @@ mod tests {
             variables: Some(variable("Agent ID")),
             response_format: 9,
             stage: 9,
+            budget: Some(proto::Budget { max: 0, unit: 9, encoding: "p50k".into() }),
             skill_filter: Some(proto::SkillFilter { allowlist: glob("["), blocklist: glob("") }),
             context_files: vec![String::new()],
             conversation: Some(proto::Conversation {
@@ -171,6 +188,9 @@ mod tests {
         assert_eq!(
             found,
             [
+                "turn.budget.encoding",
+                "turn.budget.max",
+                "turn.budget.unit",
                 "turn.context_files[0]",
                 "turn.conversation.messages[1].role",
                 "turn.conversation.messages[2].role",

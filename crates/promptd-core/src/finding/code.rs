@@ -131,8 +131,10 @@ codes! {
     ToolCallIdRewritten = "TOOL_CALL_ID_REWRITTEN", Info, "Send ids that are unique and have letters, digits, `_` and `-` alone.";
     /// The profile's own limit on how much is shown left something out, as it is meant to: no loss.
     LimitedByDesign = "LIMITED_BY_DESIGN", Info, "Nothing; if more should be shown, raise the profile's limit, often one of its inputs.";
-    /// A section was cut or left out by its budget.
-    BudgetExceeded = "BUDGET_EXCEEDED", Warning, "Send less, or raise the profile's budget.";
+    /// A section was cut or left out by a budget of its profile, or by that of the whole prompt.
+    BudgetExceeded = "BUDGET_EXCEEDED", Warning, "Send less, or raise the budget that the message names.";
+    /// The prompt takes 85 % of its budget or more.
+    BudgetNearlyFull = "BUDGET_NEARLY_FULL", Info, "Raise `budget.max`, or shorten the largest sections, before something is cut.";
     /// A prompt has more spans than one answer may have; some sections have one for all of their text.
     SpansLimited = "SPANS_LIMITED", Info, "Nothing, or ask for spans of a shorter prompt: the text itself is complete.";
     /// More findings than a response carries.

@@ -28,4 +28,4 @@ pub use output::{
     CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Holder, How, Memo, Message, Origin, OriginKind,
     Outcome, Position, Prompt, SectionReport, Size, Source, Span,
 };
-pub use validate::TurnError;
+pub use validate::{BudgetTooSmall, TurnError};

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use crate::{
+    budget::PromptBudget,
     profile::{Body, Profile},
+    text::thousands,
     turn::{Role, Turn},
     workspace::{Lock, Snapshot},
     yaml::nearest,
@@ -19,11 +21,32 @@ pub enum TurnError {
         /// What is wrong and what would be right: one sentence.
         message: String,
     },
+    /// What must not be cut exceeds the prompt's budget. `FAILED_PRECONDITION`.
+    BudgetTooSmall(BudgetTooSmall),
     /// The operator locked a field that the turn sets. PERMISSION_DENIED.
     Locked {
         /// The field's path.
         field: String,
     },
+}
+
+/// A budget that cannot be kept, in its own unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BudgetTooSmall {
+    /// The budget.
+    pub budget: PromptBudget,
+    /// What the parts take that are not cut, the conversation included unless the profile trims it.
+    pub pinned: usize,
+    /// What other sections must have: their floors.
+    pub floors: usize,
+}
+
+impl fmt::Display for BudgetTooSmall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [pinned, floors] = [self.pinned, self.floors].map(|size| thousands(size as u64));
+        write!(f, "the prompt's budget of {} is too small: what is never cut takes {pinned}", self.budget)?;
+        if self.floors > 0 { write!(f, ", and floors take {floors}") } else { Ok(()) }
+    }
 }
 
 impl TurnError {
@@ -42,6 +65,7 @@ impl fmt::Display for TurnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid { field, message } => write!(f, "{field}: {message}"),
+            Self::BudgetTooSmall(error) => error.fmt(f),
             Self::Locked { field } => write!(f, "{field}: locked by the workspace"),
         }
     }

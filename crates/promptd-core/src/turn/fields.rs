@@ -82,6 +82,8 @@ impl TurnFields {
             conversation,
             inputs,
             stage,
+            // It changes no section by itself: where it is exceeded, what is cut is assembled again.
+            budget: _,
         } = turn;
         let Conversation { messages, segments, first_index: _, held_cut: _ } = conversation;
         Self::NOW

@@ -9,7 +9,7 @@ pub use fields::TurnFields;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use crate::{globs::SkillFilter, time::Moment};
+use crate::{budget::PromptBudget, globs::SkillFilter, time::Moment};
 
 /// One turn, checked. The contract crate decodes it from the contract's `Turn`; in-process callers fill it in.
 #[derive(Debug, Clone)]
@@ -52,6 +52,8 @@ pub struct Turn {
     pub inputs: Map<String, Value>,
     /// Which stage of the turn.
     pub stage: Stage,
+    /// The most that the prompt may take; beside the workspace's own it only narrows.
+    pub budget: Option<PromptBudget>,
 }
 
 impl Turn {
@@ -78,6 +80,7 @@ impl Turn {
             conversation: Conversation::default(),
             inputs: Map::new(),
             stage: Stage::First,
+            budget: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! that can use it.
 
 use promptd_core::{
+    budget::{BudgetUnit, PromptBudget},
     globs::{NameGlobs, SkillFilter},
     prompt::Prompt,
     turn::{
@@ -107,6 +108,7 @@ fn values() -> Vec<TurnValue> {
             t.ephemeral_system_prompt = Some("Briefly.".into());
         }),
         text("skip_context_files", "skip_context_files", |t| t.skip_context_files = true),
+        other("budget", |t| t.budget = Some(PromptBudget { max: u32::MAX, unit: BudgetUnit::Chars })),
         TurnValue {
             field: "stage",
             expression: "stage",
@@ -354,6 +356,7 @@ fn every_field_of_a_turn_has_a_value_here() {
         conversation,
         inputs,
         stage,
+        budget,
     ];
     let values = values();
     for field in fields {

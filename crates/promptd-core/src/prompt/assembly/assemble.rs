@@ -3,15 +3,17 @@
 use std::borrow::Cow;
 
 use super::{
+    fit,
     message::JoinedMessage,
     prepared::{self, Prepared, PreparedMessage, PreparedPart, PreparedProfile},
     spans::{self, MAX_SPANS},
 };
 use crate::{
+    budget::in_force,
     finding::Finding,
     profile::{MessageSpec, Part, Profile, SectionSpec, Stability},
     prompt::{
-        budget::Budgets,
+        budget::{Budgets, Rooms},
         conversation::{self, ConversationWindow},
         output::{
             CachePlan, CarriedConversation, Holder, Message, Outcome, Position, Prompt, SectionReport, Size, digest,
@@ -36,8 +38,9 @@ use crate::{
 ///
 /// [`TurnError::Locked`]: the turn sets a field that the workspace locks. [`TurnError::Invalid`]: it names a context file
 /// that does not exist, an input that the profile does not declare or of another type, or a skill that it may not see.
+/// [`TurnError::BudgetTooSmall`]: what must not be cut exceeds the prompt's budget.
 pub fn assemble<'a>(prepared: &'a Prepared, profile: &'a Profile, turn: &'a Turn) -> Result<Prompt<'a>, TurnError> {
-    assembled(prepared, profile, turn, None)
+    within_budget(prepared, profile, turn, None)
 }
 
 /// Assembles the same prompt, its section reports with spans: which of their bytes came from where, and how.
@@ -54,20 +57,36 @@ pub fn assemble_with_spans<'a>(
 ) -> Result<Prompt<'a>, TurnError> {
     let nothing = Turn::at(Moment::EPOCH);
     let shared = prepared.profile(profile).map(|shared| prepared::traced(prepared, profile, &nothing, &shared.inputs));
-    let mut prompt = assembled(prepared, profile, turn, shared.as_deref())?;
+    let mut prompt = within_budget(prepared, profile, turn, shared.as_deref())?;
     let finding = spans::limit(&mut prompt.sections, profile, MAX_SPANS);
     prompt.add_findings(finding);
     Ok(prompt)
 }
 
 /// The sections that a revision shares, by part, rendered with spans.
-type Traced<'t> = [Vec<RenderedSection<'t>>];
+pub(super) type Traced<'t> = [Vec<RenderedSection<'t>>];
 
-fn assembled<'a>(
+/// Assembles the prompt, within its budget if it has one.
+fn within_budget<'a>(
     prepared: &'a Prepared,
     profile: &'a Profile,
     turn: &'a Turn,
     traced: Option<&Traced<'_>>,
+) -> Result<Prompt<'a>, TurnError> {
+    let own = prepared.manifest.budget.limit;
+    if own.is_none() && turn.budget.is_none() {
+        return assemble_in(prepared, profile, turn, traced, &Rooms::default());
+    }
+    fit::assemble(prepared, profile, turn, traced, &in_force(own, turn.budget))
+}
+
+/// Assembles the prompt with these rooms for its sections.
+pub(super) fn assemble_in<'a>(
+    prepared: &'a Prepared,
+    profile: &'a Profile,
+    turn: &'a Turn,
+    traced: Option<&Traced<'_>>,
+    rooms: &Rooms,
 ) -> Result<Prompt<'a>, TurnError> {
     let snapshot: &Snapshot = prepared;
     validate::check(snapshot, profile, turn)?;
@@ -80,7 +99,10 @@ fn assembled<'a>(
     scope.traced = traced.is_some();
     section::check_active_skill(&scope)?;
     // Before the messages: sections above the conversation may depend on what it leaves out.
-    let mut window = profile.conversation().map(|spec| conversation::carry(spec, &scope));
+    let mut window = profile.conversation().map(|spec| match &rooms.conversation {
+        Some(room) => conversation::carry_within(spec, &scope, room, rooms),
+        None => conversation::carry(spec, &scope),
+    });
     if let Some(window) = &mut window {
         scope.trimmed = std::mem::take(&mut window.trimmed);
     }
@@ -101,7 +123,7 @@ fn assembled<'a>(
     for (index, (part, prepared)) in profile.parts.iter().zip(&prepared.parts).enumerate() {
         match part {
             Part::Message(spec) => {
-                assembly.message(spec, &scope, prepared, traced.map(|traced| traced[index].as_slice()));
+                assembly.message(spec, &scope, prepared, traced.map(|traced| traced[index].as_slice()), rooms);
             }
             Part::Conversation(spec) => {
                 assembly.conversation(window.take().unwrap_or_else(|| conversation::carry(spec, &scope)));
@@ -144,17 +166,20 @@ struct Assembly<'a> {
 }
 
 impl<'a> Assembly<'a> {
-    /// Adds a message of the profile's own: the prepared one unless the turn sets a field that it depends on.
+    /// Adds a message of the profile's own: the prepared one unless the turn sets a field that it depends on, or the prompt's
+    /// budget cuts it.
     fn message(
         &mut self,
         spec: &'a MessageSpec,
         scope: &TurnScope<'a>,
         prepared: &'a PreparedPart,
         traced: Option<&[RenderedSection<'_>]>,
+        rooms: &Rooms,
     ) {
         let set = self.turn_fields;
         let depends = |section: &SectionSpec| section.deps.intersects(set);
-        if traced.is_none() && !spec.sections.iter().any(depends) {
+        let room = |section: &SectionSpec| rooms.sections.get(&section.id);
+        if traced.is_none() && !spec.sections.iter().any(|section| depends(section) || room(section).is_some()) {
             if let Some(message) = &prepared.message {
                 self.prepared_message(spec, message);
             }
@@ -162,7 +187,12 @@ impl<'a> Assembly<'a> {
         }
         let mut blocks = Vec::with_capacity(spec.sections.len());
         for (index, (section, shared)) in spec.sections.iter().zip(&prepared.sections).enumerate() {
-            if depends(section) {
+            if let Some(room) = room(section) {
+                let rendered = section::render_within(section, scope, &mut self.budgets, room);
+                let rendered = if depends(section) { for_this_turn(rendered) } else { rendered };
+                self.findings.extend(rendered.findings.into_iter().map(Cow::Owned));
+                blocks.push(Cow::Owned(rendered.blocks));
+            } else if depends(section) {
                 let rendered = for_this_turn(section::render(section, scope, &mut self.budgets));
                 self.findings.extend(rendered.findings.into_iter().map(Cow::Owned));
                 blocks.push(Cow::Owned(rendered.blocks));

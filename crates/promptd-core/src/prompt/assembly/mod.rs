@@ -2,9 +2,11 @@
 
 mod assemble;
 mod block_counts;
+mod fit;
 mod forecast;
 mod message;
 mod prepared;
+mod sizes;
 mod spans;
 mod token_counts;
 

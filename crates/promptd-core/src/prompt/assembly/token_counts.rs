@@ -19,29 +19,52 @@ use crate::{
 /// Fills in every count of the prompt: of its messages and cards, of the sections that were included whole or in part, and in
 /// all. What was kept out of a prompt is not counted.
 pub fn count_tokens(prompt: &mut Prompt<'_>, snapshot: &Prepared, profile: &Profile, encoding: Encoding) {
+    let counts = counts(prompt, snapshot, profile, encoding);
+    for (message, count) in prompt.messages.iter_mut().chain(&mut prompt.cards).zip(counts.messages) {
+        message.size.tokens = Some(count);
+    }
+    prompt.size.tokens = Some(counts.total);
+    for (section, count) in prompt.sections.iter_mut().zip(counts.sections) {
+        fill(section, count);
+    }
+}
+
+/// The token counts of a prompt.
+pub(super) struct Counts {
+    /// Of its messages, then of its cards.
+    pub messages: Vec<u64>,
+    /// Of its sections.
+    pub sections: Vec<u64>,
+    /// Of all messages.
+    pub total: u64,
+}
+
+pub(super) fn counts(prompt: &Prompt<'_>, snapshot: &Prepared, profile: &Profile, encoding: Encoding) -> Counts {
     let prepared = snapshot.profile(profile);
     let counter = Counter { encoding, shared: prepared.map_or(&[], |prepared| prepared.counts(profile, encoding)) };
     let mut placed: Vec<_> = prompt.sections.iter().enumerate().filter_map(Placed::of).collect();
     placed.sort_by_key(|section| section.holder);
     let (mut rest, mut total, mut conversation) = (placed.as_slice(), 0, 0);
     let mut counts = vec![0; prompt.sections.len()];
-    let messages = (0..).map(Holder::Message).zip(&mut prompt.messages);
-    for (holder, message) in messages.chain((0..).map(Holder::Card).zip(&mut prompt.cards)) {
+    let mut of_messages = Vec::with_capacity(prompt.messages.len() + prompt.cards.len());
+    let messages = (0..).map(Holder::Message).zip(&prompt.messages);
+    for (holder, message) in messages.chain((0..).map(Holder::Card).zip(&prompt.cards)) {
         let here;
         (here, rest) = rest.split_at(rest.partition_point(|section| section.holder <= holder));
         let count = counter.message(&message.content, here, &mut counts);
-        message.size.tokens = Some(count);
+        of_messages.push(count);
         if matches!(holder, Holder::Message(_)) {
             total += count;
         }
         conversation += if message.origin.is_some() { count } else { 0 };
     }
-    prompt.size.tokens = Some(total);
-    for (section, count) in prompt.sections.iter_mut().zip(counts) {
+    for (section, count) in prompt.sections.iter().zip(&mut counts) {
         // Only the conversation is in several messages, and so at no position.
-        let is_conversation = section.position.is_none() && section.included.bytes > 0;
-        fill(section, if is_conversation { conversation } else { count });
+        if section.position.is_none() && section.included.bytes > 0 {
+            *count = conversation;
+        }
     }
+    Counts { messages: of_messages, sections: counts, total }
 }
 
 fn fill(section: &mut SectionReport<'_>, count: u64) {

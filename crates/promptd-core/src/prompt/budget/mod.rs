@@ -1,6 +1,9 @@
 //! Limits that sections share: what is left of each as a prompt is assembled.
 
 pub(super) mod estimate;
+mod room;
+
+pub(super) use room::{Room, Rooms};
 
 use super::scope::TurnScope;
 use crate::{
@@ -9,9 +12,13 @@ use crate::{
     tokens::Encoding,
 };
 
-/// What is left of every budget of a profile.
+/// What is left of every budget of a profile, and what the prompt's own budget leaves for the section that is rendered.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Budgets(Vec<Left>);
+pub(super) struct Budgets {
+    left: Vec<Left>,
+    /// The most characters of what the section shows; `None`: no limit.
+    room: Option<usize>,
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Left {
@@ -29,19 +36,31 @@ impl Budgets {
             unit: budget.unit,
             on_overflow: budget.on_overflow,
         };
-        Self(scope.profile.budgets.iter().map(left).collect())
+        Self { left: scope.profile.budgets.iter().map(left).collect(), room: None }
+    }
+
+    /// The same, with a limit for the section that is rendered.
+    #[must_use]
+    pub(super) fn with_room(&self, chars: usize) -> Self {
+        Self { left: self.left.clone(), room: Some(chars) }
+    }
+
+    /// The most characters of what the section shows, if it has a limit.
+    #[must_use]
+    pub(super) fn room(&self) -> Option<usize> {
+        self.room
     }
 
     /// What is left of one, in its unit.
     #[must_use]
     pub(super) fn rest(&self, index: usize) -> u64 {
-        self.0.get(index).map_or(u64::MAX, |left| left.rest)
+        self.left.get(index).map_or(u64::MAX, |left| left.rest)
     }
 
     /// How much of one an entry takes.
     #[must_use]
     pub(super) fn entry(&self, index: usize, text: &str) -> u64 {
-        match self.0.get(index).map(|left| left.unit) {
+        match self.left.get(index).map(|left| left.unit) {
             Some(Unit::Entries) => 1,
             _ => self.cost(index, text),
         }
@@ -50,7 +69,7 @@ impl Budgets {
     /// How much of one the text around entries takes.
     #[must_use]
     pub(super) fn cost(&self, index: usize, text: &str) -> u64 {
-        let cost = match self.0.get(index).map(|left| left.unit) {
+        let cost = match self.left.get(index).map(|left| left.unit) {
             None | Some(Unit::Chars) => measure::chars(text),
             Some(Unit::Utf16) => measure::utf16(text),
             Some(Unit::Bytes) => text.len(),
@@ -63,14 +82,14 @@ impl Budgets {
 
     /// Takes from one.
     pub(super) fn take(&mut self, index: usize, cost: u64) {
-        if let Some(left) = self.0.get_mut(index) {
+        if let Some(left) = self.left.get_mut(index) {
             left.rest = left.rest.saturating_sub(cost);
         }
     }
 
     /// An entry did not fit: takes what its section used, or all, so that nothing that comes after has its place.
     pub(super) fn overflow(&mut self, index: usize, used: u64) {
-        match self.0.get(index).map(|left| left.on_overflow) {
+        match self.left.get(index).map(|left| left.on_overflow) {
             Some(OnOverflow::NextSection) => self.take(index, used),
             _ => self.take(index, u64::MAX),
         }
@@ -82,7 +101,7 @@ mod tests {
     use super::*;
 
     fn one(unit: Unit, on_overflow: OnOverflow) -> Budgets {
-        Budgets(vec![Left { rest: 10, unit, on_overflow }])
+        Budgets { left: vec![Left { rest: 10, unit, on_overflow }], room: None }
     }
 
     #[test]

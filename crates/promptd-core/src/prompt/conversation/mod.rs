@@ -12,6 +12,7 @@ mod tool_results;
 mod trim;
 mod units;
 mod window;
+mod within;
 
 use super::{
     output::{CarriedConversation, SectionReport},
@@ -29,6 +30,7 @@ use trim::TrimBudget;
 use units::Unit;
 pub(crate) use window::ConversationWindow;
 use window::{LeftOut, limited_window, none_carried, summary, system_message};
+pub(crate) use within::carry_within;
 
 /// The report for a profile that has no place for a conversation.
 pub(crate) fn not_carried<'a>(profile: &Profile, turn: &'a Turn) -> ConversationWindow<'a> {
@@ -43,6 +45,11 @@ pub(crate) fn not_carried<'a>(profile: &Profile, turn: &'a Turn) -> Conversation
 
 /// Carries the turn's conversation.
 pub(crate) fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> ConversationWindow<'a> {
+    carry_trimmed(spec, scope, None)
+}
+
+/// The same, trimmed to `most` estimated tokens where the profile trims.
+fn carry_trimmed<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>, most: Option<u64>) -> ConversationWindow<'a> {
     let conversation = &scope.turn.conversation;
     if let Some(reason) = omitted(spec, scope) {
         return ConversationWindow::omitted(conversation, reason);
@@ -65,7 +72,7 @@ pub(crate) fn carry<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>) -> Conve
     let mut cut = Cut::window(&units, newest, is_users);
     let result_limit = spec.max_tool_result_chars.as_ref().and_then(|limit| scope.amount(limit)).unwrap_or(0);
     let mut carried = CarriedConversation::default();
-    let budget = spec.trim.as_ref().map(|trim| TrimBudget::of(trim, scope));
+    let budget = spec.trim.as_ref().map(|trim| TrimBudget::of(trim, scope).within(most));
     if let (Some(trim), Some(budget)) = (&spec.trim, &budget) {
         let sizes = trim::sizes(scope, &units, result_limit);
         let trimmed = trim::trim_front(trim, scope, &units[cut.start..], &sizes[cut.start..], budget);

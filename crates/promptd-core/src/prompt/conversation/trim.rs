@@ -89,6 +89,16 @@ impl TrimBudget {
     }
 }
 
+impl TrimBudget {
+    /// The same, with at most so many for messages.
+    pub(super) fn within(self, most: Option<u64>) -> Self {
+        match most {
+            Some(most) if self.raw == 0 || most < self.raw => Self { raw: most.max(1), ..self },
+            _ => self,
+        }
+    }
+}
+
 /// A part of a whole, rounded half up.
 fn part(whole: u64, share: f64) -> u64 {
     #[expect(

@@ -4,7 +4,7 @@
 //! the defaults. Everywhere else the limits hold only if the workspace sets them.
 
 use crate::{
-    profile::{Body, FilePattern, Profile},
+    profile::{Body, FilePattern, Profile, SectionSpec},
     text::shares::{Want, shares},
     turn::Turn,
     workspace::{CONTEXT_FILES, ContextSettings, Document, FileRule, Snapshot},
@@ -65,6 +65,18 @@ impl<'a> Files<'a> {
         let total = context.max_chars_total.saturating_sub(self.used_by_context_files());
         let share = documents.iter().position(|document| *document.path == *path);
         share.map_or_else(|| most(path), |index| shares(&wants, total)[index])
+    }
+
+    /// How many characters the pinned files of a section of context files have, under their limits; `None`: there are none.
+    pub(crate) fn pinned_chars(&self, section: &SectionSpec) -> Option<usize> {
+        let Body::ContextFiles { files, .. } = &section.body else { return None };
+        let context = &self.snapshot.manifest.context;
+        let own = context.files.iter().map(|file| &*file.path);
+        let paths = files.iter().map(|(path, _)| path.as_str()).chain(own);
+        let pinned = paths.filter(|path| context.rule(path).is_pinned);
+        let documents = pinned.filter_map(|path| self.snapshot.documents.get(path));
+        let chars = documents.map(|document| want(document, context).need);
+        chars.reduce(usize::saturating_add).map(|chars| chars.min(context.max_chars_total))
     }
 
     /// The documents that the profile shows without a limit of their own, each once.

@@ -26,6 +26,7 @@ pub(super) fn render<'a>(
     entry: &Template,
     files: &[(String, String)],
     scope: &TurnScope<'a>,
+    room: Option<usize>,
 ) -> RenderedSection<'a> {
     if scope.files.skips_context_files() {
         return TextBlock::omitted(&*spec.id, spec.stability, SKIPPED).into();
@@ -37,9 +38,9 @@ pub(super) fn render<'a>(
     let documents: Vec<Option<&Document>> =
         all.iter().map(|(path, _)| snapshot.documents.get(*path).filter(|d| kept(path) && !d.is_blank())).collect();
     let context = &snapshot.manifest.context;
-    let want = |document: &Option<&Document>| document.map_or(Want::default(), |document| want(document, context));
-    let wants: Vec<Want> = documents.iter().map(want).collect();
-    let shares = shares(&wants, context.max_chars_total);
+    let want = |document: Option<&Document>| document.map_or(Want::default(), |document| want(document, context));
+    let wants: Vec<Want> = documents.iter().copied().map(want).collect();
+    let shares = shares(&wants, context.max_chars_total.min(room.unwrap_or(usize::MAX)));
 
     let mut rendered = RenderedSection::default();
     for (((path, purpose), document), share) in all.iter().zip(&documents).zip(shares) {

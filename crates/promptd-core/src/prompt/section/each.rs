@@ -12,7 +12,7 @@ use crate::{
         scope::{Found, Local, Locals, Places, TurnScope},
         trace::{Text, Trace},
     },
-    text::thousands,
+    text::{measure::chars, thousands},
     turn::Snippet,
 };
 
@@ -28,39 +28,91 @@ pub(super) fn render<'a>(
 ) -> RenderedSection<'a> {
     match entries(spec, each, scope) {
         Ok(entries) if entries.is_empty() => RenderedSection::omitted(spec),
-        Ok(entries) => fill(spec, each, scope, &entries, budgets)
-            .unwrap_or_else(|error| RenderedSection::failed(spec, scope, &error)),
+        Ok(entries) => match Around::new(spec, each, scope) {
+            Ok(around) => fill(&around, &entries, budgets),
+            Err(error) => RenderedSection::failed(spec, scope, &error),
+        },
         Err(error) => RenderedSection::failed(spec, scope, &error),
     }
 }
 
-fn fill<'a>(
+/// A section, with what is around its entries.
+struct Around<'a, 's> {
     spec: &'a SectionSpec,
-    each: &Each,
-    scope: &TurnScope<'a>,
-    entries: &[Text],
-    budgets: &mut Budgets,
-) -> Result<RenderedSection<'a>, String> {
-    let (header, footer) =
-        (scope.render_any(spec, each.header.as_ref())?, scope.render_any(spec, each.footer.as_ref())?);
-    let joined = |entries: &[Text]| {
+    each: &'s Each,
+    scope: &'s TurnScope<'a>,
+    header: Text,
+    footer: Text,
+}
+
+impl<'a, 's> Around<'a, 's> {
+    fn new(spec: &'a SectionSpec, each: &'s Each, scope: &'s TurnScope<'a>) -> Result<Self, String> {
+        let (header, footer) =
+            (scope.render_any(spec, each.header.as_ref())?, scope.render_any(spec, each.footer.as_ref())?);
+        Ok(Self { spec, each, scope, header, footer })
+    }
+
+    /// The section's text with these entries.
+    fn join(&self, entries: &[Text]) -> Text {
+        let Self { spec, each, scope, header, footer } = self;
         let between =
             |text: &mut Text| text.push(&each.between, || Trace::written(each.between.len(), &scope.own(spec)));
-        join(scope.new_text(length(&header, entries, &each.between, &footer)), &header, entries, between, &footer)
+        join(scope.new_text(length(header, entries, &each.between, footer)), header, entries, between, footer)
+    }
+}
+
+/// The section within the profile's budget, and within the room that the prompt's own leaves.
+fn fill<'a>(around: &Around<'a, '_>, entries: &[Text], budgets: &mut Budgets) -> RenderedSection<'a> {
+    let (mut rendered, shown) = within_own_budget(around, entries, budgets);
+    let Some(room) = budgets.room() else { return rendered };
+    let Around { spec, each, header, footer, .. } = around;
+    let mut used = chars(header.as_str()) + chars(footer.as_str());
+    let fits = |(index, entry): &(usize, &Text)| {
+        used += chars(entry.as_str()) + if *index == 0 { 0 } else { chars(&each.between) };
+        used <= room
     };
-    let whole = || joined(entries);
+    let fit = entries[..shown].iter().enumerate().take_while(fits).count();
+    if fit < shown
+        && let Some(block) = rendered.blocks.pop()
+    {
+        let all = thousands(entries.len() as u64);
+        let reason = format!("{} of {all} entries are shown.", thousands(fit as u64));
+        let original = block.report.original;
+        rendered.blocks.push(if fit == 0 {
+            TextBlock::dropped(&*spec.id, spec.stability, reason, original)
+        } else {
+            let text = around.join(&entries[..fit]);
+            let included = Size::of(text.as_str());
+            TextBlock::included(&*spec.id, spec.stability, text).truncated(reason, original, included)
+        });
+    }
+    rendered
+}
+
+/// The section within the profile's budget, and how many entries it shows.
+fn within_own_budget<'a>(
+    around: &Around<'a, '_>,
+    entries: &[Text],
+    budgets: &mut Budgets,
+) -> (RenderedSection<'a>, usize) {
+    let Around { spec, each, scope, header, footer } = around;
+    let (spec, each, scope) = (*spec, *each, *scope);
+    let whole = || around.join(entries);
     let Some(budget) = each.budget else {
         let block = TextBlock::included(&*spec.id, spec.stability, whole());
         // A bare name is the list itself: nothing can be missing, and making a list's value can be expensive.
         let all = if each.list.as_name().is_some() { Value::UNDEFINED } else { scope.value(&each.of) };
-        let Some(count) = all.len().filter(|count| *count > entries.len()) else { return Ok(block.into()) };
+        let Some(count) = all.len().filter(|count| *count > entries.len()) else {
+            return (block.into(), entries.len());
+        };
         let reason = format!("{} of {} entries are shown.", thousands(entries.len() as u64), thousands(count as u64));
         let included = block.report.included;
         // An entry that is not shown may be one that the template cannot write: that is no fault of this prompt.
         let original =
-            entries_of(spec, each, &all, scope).map_or(included, |entries| Size::of(joined(&entries).as_str()));
+            entries_of(spec, each, &all, scope).map_or(included, |entries| Size::of(around.join(&entries).as_str()));
         let finding = limited(spec, each, scope, &reason);
-        return Ok(RenderedSection { blocks: vec![block.limited(reason, original)], findings: vec![finding] });
+        let limited = RenderedSection { blocks: vec![block.limited(reason, original)], findings: vec![finding] };
+        return (limited, entries.len());
     };
 
     let rest = budgets.rest(budget);
@@ -70,12 +122,12 @@ fn fill<'a>(
         let cost = budgets.cost(budget, text.as_str());
         if cost <= rest {
             budgets.take(budget, cost);
-            return Ok(TextBlock::included(&*spec.id, spec.stability, text).into());
+            return (TextBlock::included(&*spec.id, spec.stability, text).into(), entries.len());
         }
         let reason =
             format!("It takes {cost} of the {rest} left in the budget `{name}`, and stands whole or not at all.");
         let block = TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), Size::of(text.as_str()));
-        return Ok(RenderedSection { blocks: vec![block], findings: vec![exceeded(spec, each, scope, &reason)] });
+        return (RenderedSection { blocks: vec![block], findings: vec![exceeded(spec, each, scope, &reason)] }, 0);
     }
     let mut cost = budgets.cost(budget, header.as_str()) + budgets.cost(budget, footer.as_str());
     let between = budgets.cost(budget, &each.between);
@@ -90,12 +142,12 @@ fn fill<'a>(
     }
     if fit == entries.len() {
         budgets.take(budget, cost);
-        return Ok(TextBlock::included(&*spec.id, spec.stability, whole()).into());
+        return (TextBlock::included(&*spec.id, spec.stability, whole()).into(), fit);
     }
     budgets.overflow(budget, if fit == 0 { 0 } else { cost });
     let reason = format!("{fit} of {} entries fit into the budget `{name}`.", thousands(entries.len() as u64));
     let original = Size::of(whole().as_str());
-    let text = if fit == 0 { Text::default() } else { joined(&entries[..fit]) };
+    let text = if fit == 0 { Text::default() } else { around.join(&entries[..fit]) };
     if scope.profile.budgets[budget].unit == Unit::Entries {
         let block = if fit == 0 {
             TextBlock::omitted(&*spec.id, spec.stability, "")
@@ -103,7 +155,7 @@ fn fill<'a>(
             TextBlock::included(&*spec.id, spec.stability, text)
         };
         let finding = limited(spec, each, scope, &reason);
-        return Ok(RenderedSection { blocks: vec![block.limited(reason, original)], findings: vec![finding] });
+        return (RenderedSection { blocks: vec![block.limited(reason, original)], findings: vec![finding] }, fit);
     }
     let block = if fit == 0 {
         TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), original)
@@ -111,7 +163,7 @@ fn fill<'a>(
         let included = Size::of(text.as_str());
         TextBlock::included(&*spec.id, spec.stability, text).truncated(reason.clone(), original, included)
     };
-    Ok(RenderedSection { blocks: vec![block], findings: vec![exceeded(spec, each, scope, &reason)] })
+    (RenderedSection { blocks: vec![block], findings: vec![exceeded(spec, each, scope, &reason)] }, fit)
 }
 
 /// The finding of a window that the profile is meant to have.

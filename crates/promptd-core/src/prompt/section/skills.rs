@@ -19,8 +19,17 @@ use crate::{
 /// The fewest characters that a description is shortened to before skills are left out instead.
 pub(super) const MIN_DESCRIPTION_CHARS: usize = 40;
 
+/// The most skills that a finding names.
+const MAX_NAMED: usize = 20;
+
 /// Renders the template over the block of the skills that this turn may see.
-pub(super) fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &TurnScope<'a>) -> RenderedSection<'a> {
+/// `room` is the most characters of the block beside its own limit.
+pub(super) fn render<'a>(
+    spec: &'a SectionSpec,
+    template: &Template,
+    scope: &TurnScope<'a>,
+    room: Option<usize>,
+) -> RenderedSection<'a> {
     let skills: Vec<&Skill> = scope.skills().collect();
     if skills.is_empty() {
         return RenderedSection::omitted(spec);
@@ -28,8 +37,9 @@ pub(super) fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &Tur
     if let Some(left_out) = RenderedSection::unless(spec, scope, scope) {
         return left_out;
     }
-    let limits = &scope.snapshot.settings.skills;
-    let list = SkillList::fit(&skills, limits);
+    let mut limits = scope.snapshot.settings.skills.clone();
+    limits.max_block_chars = limits.max_block_chars.min(room.unwrap_or(usize::MAX));
+    let list = SkillList::fit(&skills, &limits);
     if list.shown == 0 {
         return none_fit(spec, &skills);
     }
@@ -41,7 +51,10 @@ pub(super) fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &Tur
         Ok(text) => RenderedSection::included(spec, text),
         Err(error) => return RenderedSection::failed(spec, scope, &error),
     };
-    if let Some(loss) = list.loss(&skills) {
+    if let Some(mut loss) = list.loss(&skills) {
+        if room.is_some() && list.shown < skills.len() {
+            loss += &names(&skills[list.shown..]);
+        }
         let whole = SkillList { shown: skills.len(), description: usize::MAX }.write(&skills, false);
         if let Some(block) = rendered.blocks.pop() {
             let mut original = block.report.original;
@@ -63,6 +76,14 @@ fn none_fit<'a>(spec: &'a SectionSpec, skills: &[&Skill]) -> RenderedSection<'a>
     let loss = format!("none of {} skills is listed: the limits leave no room for one", skills.len());
     let block = TextBlock::dropped(&*spec.id, spec.stability, format!("{loss}."), Size::of(whole.as_str()));
     RenderedSection { blocks: vec![block], findings: vec![Finding::new(Code::SkillsTruncated, Place::Unplaced, loss)] }
+}
+
+/// The names of skills that are left out.
+fn names(skills: &[&Skill]) -> String {
+    let names: Vec<&str> = skills.iter().take(MAX_NAMED).map(|skill| &*skill.name).collect();
+    let more = skills.len() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(": {}{more}", names.join(", "))
 }
 
 /// How many skills are listed, and how long their descriptions may be.

@@ -4,25 +4,55 @@ use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     profile::{SectionSpec, Step, SummaryTree, Template},
     prompt::{
-        output::{Origin, OriginKind},
+        output::{Origin, OriginKind, Size},
         scope::{Found, Local, Locals, TrimmedHistory, TurnScope},
         trace::Text,
     },
+    text::measure::chars,
     time::Moment,
     turn::Segment,
 };
 
 /// Renders the header, one block for each summary, and the footer with the last. Summaries whose messages
 /// another one covers are reported and not shown.
-pub(super) fn render<'a>(spec: &'a SectionSpec, tree: &SummaryTree, scope: &TurnScope<'a>) -> RenderedSection<'a> {
+///
+/// Of more than `room` characters the oldest summaries are left out.
+pub(super) fn render<'a>(
+    spec: &'a SectionSpec,
+    tree: &SummaryTree,
+    scope: &TurnScope<'a>,
+    room: Option<usize>,
+) -> RenderedSection<'a> {
     if scope.trimmed.summaries.is_empty() {
         return RenderedSection::omitted(spec);
     }
-    blocks(spec, tree, scope).unwrap_or_else(|error| RenderedSection::failed(spec, scope, &error))
+    blocks(spec, tree, scope, room.unwrap_or(usize::MAX))
+        .unwrap_or_else(|error| RenderedSection::failed(spec, scope, &error))
 }
 
-fn blocks<'a>(spec: &'a SectionSpec, tree: &SummaryTree, scope: &TurnScope<'a>) -> Result<RenderedSection<'a>, String> {
+fn blocks<'a>(
+    spec: &'a SectionSpec,
+    tree: &SummaryTree,
+    scope: &TurnScope<'a>,
+    room: usize,
+) -> Result<RenderedSection<'a>, String> {
     let TrimmedHistory { messages, summaries, shadowed, uncovered } = &scope.trimmed;
+    let entries: Vec<Text> =
+        summaries.iter().map(|segment| entry(spec, &tree.entry, segment, scope)).collect::<Result<_, _>>()?;
+    let mut used = 0;
+    let fits = |text: &&Text| {
+        used += chars(text.as_str());
+        used <= room
+    };
+    let older = entries.len() - entries.iter().rev().take_while(fits).count();
+    let left_out = summaries[..older].iter().zip(&entries).map(|(segment, text)| {
+        let reason = "There is room for newer summaries only.";
+        TextBlock::dropped(id(spec, segment), spec.stability, reason, Size::of(text.as_str()))
+    });
+    if older == summaries.len() {
+        let head = TextBlock::omitted(&*spec.id, spec.stability, "There is no room for a summary.");
+        return Ok(RenderedSection { blocks: std::iter::once(head).chain(left_out).collect(), findings: Vec::new() });
+    }
     let mut head = TextBlock::included(&*spec.id, spec.stability, scope.render_any(spec, tree.header.as_ref())?);
     if *uncovered > 0 {
         head.report.reason =
@@ -30,8 +60,9 @@ fn blocks<'a>(spec: &'a SectionSpec, tree: &SummaryTree, scope: &TurnScope<'a>) 
     }
     let mut separator = if head.text().is_empty() { None } else { Some(String::new()) };
     let mut blocks = vec![head];
-    for segment in summaries {
-        let block = TextBlock::included(id(spec, segment), spec.stability, entry(spec, &tree.entry, segment, scope)?);
+    blocks.extend(left_out);
+    for (segment, text) in summaries[older..].iter().zip(entries[older..].iter().cloned()) {
+        let block = TextBlock::included(id(spec, segment), spec.stability, text);
         blocks.push(block.separated_by(separator.replace(tree.between.clone())));
     }
     if let Some(last) = blocks.last_mut() {

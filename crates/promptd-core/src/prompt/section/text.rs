@@ -5,11 +5,14 @@ use crate::{
     profile::{Body, SectionSpec, Step, Template},
     prompt::{
         document::{self, SKIPPED, cut, cut_reason, dropped, no_room, original, shown_size, source, truncated},
-        output::{Origin, OriginKind},
+        output::{How, Origin, OriginKind, Size},
         scope::{Found, Local, Locals, Places, TurnScope, path},
-        trace::files,
+        trace::{Text, Trace, files},
     },
-    text::cut::Cut,
+    text::{
+        cut::{self, Cut, Excerpt, Extent, Keep},
+        measure::chars,
+    },
 };
 
 /// Renders a template.
@@ -25,8 +28,55 @@ pub(super) fn render<'a>(
     }
 }
 
-/// Renders a template over the section's file.
-pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> RenderedSection<'a> {
+/// The name whose value is cut where there is room for a part of it alone.
+pub(super) const SUMMARY: &str = "conversation_summary";
+
+/// Renders a template. Where it shows the turn's summary, that is cut to `room` characters.
+pub(super) fn render_in<'a>(
+    spec: &'a SectionSpec,
+    template: &Template,
+    scope: &TurnScope<'a>,
+    room: Option<usize>,
+) -> RenderedSection<'a> {
+    let Some(room) = room else { return render(spec, template, scope, scope) };
+    let summary = scope.turn.conversation_summary.trim();
+    let extent = Extent::Whole { chars: chars(summary) };
+    let excerpt = match cut::cut(summary, room, Keep::Head, SUMMARY, extent) {
+        Cut::Whole(_) => return render(spec, template, scope, scope),
+        Cut::Dropped => {
+            return TextBlock::dropped(&*spec.id, spec.stability, no_room(room), Size::of(summary)).into();
+        }
+        Cut::Part(excerpt) => excerpt,
+    };
+    let own = [(SUMMARY, Local::Text(&excerpt.text))];
+    let origins = |_: &str, _: &[Step]| found_summary(scope, &excerpt);
+    let mut rendered = render(spec, template, scope, &Locals { own: &own, outer: scope, origins: &origins });
+    if let Some(block) = rendered.blocks.pop() {
+        let reason = format!("{}.", excerpt.text[excerpt.marker.clone()].trim_matches(['[', ']']));
+        rendered.blocks.push(block.truncated(reason, Size::of(summary), shown_size(&excerpt)));
+    }
+    rendered
+}
+
+/// The part of the turn's summary that is shown, with its trace. What the marker says was left out is its source.
+fn found_summary(scope: &TurnScope<'_>, excerpt: &Excerpt) -> Found {
+    let found = scope.found(SUMMARY, &[]);
+    let Some(whole) = found.text.as_ref().and_then(|text| text.trace()) else { return found };
+    let raw = &scope.turn.conversation_summary;
+    let lead = raw.len() - raw.trim_start().len();
+    let end = (lead + raw.trim().len()) as u64;
+    let mut trace = Trace::default();
+    let mut from = lead as u64;
+    for kept in &excerpt.kept {
+        trace.extend(whole.slice(kept.source.clone()).cut());
+        from = (lead + kept.source.end) as u64;
+    }
+    trace.extend(Trace::of(excerpt.text.len() - trace.len(), &found.origin, from..end, How::Marker));
+    Found::traced(&found.origin, Text::traced(excerpt.text.clone(), trace))
+}
+
+/// Renders a template over the section's file, of which at most `room` characters are shown.
+pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, room: Option<usize>) -> RenderedSection<'a> {
     let (Some(pattern), Body::Text(template)) = (&spec.file, &spec.body) else { return RenderedSection::omitted(spec) };
     let document = match scope.files.find(pattern) {
         Ok(document) => document,
@@ -37,6 +87,7 @@ pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>) -> Ren
     }
     let context = &scope.snapshot.manifest.context;
     let limit = if spec.cut { context.max_chars_of(&document.path) } else { scope.files.limit(&document.path) };
+    let limit = limit.min(room.unwrap_or(usize::MAX));
     let held = cut(document, limit, context);
     let text = match &held {
         Cut::Whole(text) => text,

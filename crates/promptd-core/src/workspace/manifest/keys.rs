@@ -6,6 +6,7 @@ use super::{Lock, values::MAX_EXTRA_FILES};
 use crate::{
     id,
     text::cut::Keep,
+    tokens::Encoding,
     yaml::{
         schema,
         shape::{Key, Shape, Text, names},
@@ -45,6 +46,35 @@ pub(super) const ROOT: &[Key] = &[
         .or("[]"),
     Key::new("inputs", Shape::Pairs, "Values for inputs that the profile declares, used where a turn gives none; `promptd profile show NAME` lists them."),
     Key::new("skills", Shape::Map(SKILLS), "Which skills prompts show."),
+    Key::new("budget", Shape::Map(BUDGET), "The most that a whole prompt may take, its conversation included, and what its sections have of that."),
+];
+
+const BUDGET: &[Key] = &[
+    Key::new("max", Shape::Count, "How much, 1 or more. Absent: only a turn that brings a budget has one."),
+    Key::new("unit", Shape::Choice(&UNITS), "What is counted.").or(TOKENS),
+    Key::new("encoding", Shape::Choice(&ENCODINGS), "How tokens are counted.").or("o200k_base"),
+    Key::new("sections", Shape::Named(SECTION), "By the id of a section, or `conversation`."),
+];
+
+/// The word for a budget in tokens, which is the default.
+const TOKENS: &str = "tokens";
+const UNITS: [&str; 2] = [TOKENS, "chars"];
+const ENCODINGS: [&str; 2] = {
+    let [first, second] = Encoding::ALL;
+    [first.as_str(), second.as_str()]
+};
+
+const SECTION: &[Key] = &[
+    Key::new(
+        "floor",
+        Shape::Count,
+        "How much the section gets, if it needs that, before another gets more than its own floor.",
+    )
+    .or("0"),
+    Key::new("ceiling", Shape::Count, "The most that it gets, also of a prompt that fits into the budget."),
+    Key::new("priority", Shape::Count, "0 to 100. Sections of a higher priority get what they need before the others.")
+        .or("50"),
+    Key::new("pinned", Shape::Bool, "Whether it is never cut.").or("false"),
 ];
 
 const AGENT: &[Key] = &[

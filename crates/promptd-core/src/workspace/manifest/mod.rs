@@ -1,5 +1,6 @@
 //! `workspace.yaml`: what an operator sets for one workspace.
 
+mod budget;
 mod inputs;
 mod keys;
 mod parse;
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use crate::{globs::SkillFilter, id::Id, text::cut::Keep};
+use crate::{budget::WorkspaceBudget, globs::SkillFilter, id::Id, text::cut::Keep};
 
 /// The name of the file, at the workspace's root.
 pub const MANIFEST: &str = "workspace.yaml";
@@ -39,6 +40,8 @@ pub struct Manifest {
     pub locked: Vec<Lock>,
     /// `inputs`: values for the profile's inputs; a turn's win.
     pub inputs: Map<String, Value>,
+    /// `budget`: the most that a prompt may take, and what sections have of it.
+    pub budget: WorkspaceBudget,
 }
 
 /// `agent` in `workspace.yaml`.
@@ -170,6 +173,7 @@ impl Manifest {
             expose_paths: true,
             locked: Vec::new(),
             inputs: Map::new(),
+            budget: WorkspaceBudget::default(),
         }
     }
 }

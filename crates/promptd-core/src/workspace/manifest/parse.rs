@@ -7,7 +7,7 @@ use crate::{
     profile::ProfileSet,
     settings::RiskPolicy,
     workspace::{
-        manifest::{AgentSettings, ContextSettings, Lock, MANIFEST, Manifest, inputs, keys, values},
+        manifest::{AgentSettings, ContextSettings, Lock, MANIFEST, Manifest, budget, inputs, keys, values},
         tree::FileBytes,
     },
     yaml::{self, Fields, MAX_YAML_BYTES},
@@ -61,6 +61,7 @@ fn decode(mut root: Fields<'_, '_>, id: &Id, profiles: &ProfileSet, reader: &mut
             &mut root,
             profile.as_ref().and_then(|id| profiles.get(id.as_str())).map(|profile| &**profile),
         ),
+        budget: budget::read(root.fields("budget"), profiles),
         profile: profile.unwrap_or(defaults.profile),
         ..defaults
     };

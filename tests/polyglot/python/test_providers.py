@@ -11,6 +11,7 @@ from google.protobuf import json_format
 from promptd.v1 import promptd_pb2 as pb
 from promptd.v1 import promptd_pb2_grpc as services
 
+from digests import sections
 from meaning import PLAIN, Read, expected
 from sdks import TYPES, Sdks
 from server import ROOT, Server
@@ -87,6 +88,12 @@ def wanted(prompt, kind):
     return [event for _, event in events], [index for index, _ in events], ids
 
 
+def changes_every_turn(prompt, index):
+    """Whether a message of the profile has a section that no cache can keep."""
+    own = [] if prompt.messages[index].HasField("conversation_index") else sections(prompt, "message_index", index)
+    return any(section.stability == pb.STABILITY_VOLATILE for section in own)
+
+
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize(("case", "profile"), CASES)
 def test_what_arrives_is_what_the_prompt_says(prompts, sdks, stub, case, profile, kind):
@@ -101,6 +108,8 @@ def test_what_arrives_is_what_the_prompt_says(prompts, sdks, stub, case, profile
         assert any(m.role == pb.ROLE_SYSTEM for m in stable) <= len(read.marked) <= 4
         ends = [at for at, message in enumerate(messages) if message not in messages[at + 1 :]]
         assert set(read.marked) <= set(ends), "a mark inside a message"
+        kept = {index for at in read.marked for index in messages[: at + 1]}
+        assert not any(changes_every_turn(prompt, index) for index in kept), "a mark behind what is never the same"
     else:
         assert read.marked == []
     codes = [finding.code for finding in prompt.findings]

@@ -81,9 +81,14 @@ pub(super) fn open(dir: &Path) -> Result<Folder, Failure> {
     Folder::open(dir).map_err(Failure::run)
 }
 
+/// `1 request`, `1,200 requests`
+pub(super) fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
 fn delete(folder: &Folder, user: &str) -> CommandResult {
     let deleted = folder.delete_user(user).map_err(|error| Failure::run(format!("cannot remove requests: {error}")))?;
-    print(format_args!("removed {} requests\n", thousands(deleted.requests)))?;
+    print(format_args!("removed {}\n", counted(deleted.requests, "request")))?;
     for damage in &deleted.unread {
         eprintln!("error: {damage}; it may be of this user: remove the file");
     }
@@ -113,8 +118,8 @@ fn stat(folder: &Folder) -> CommandResult {
         workspaces.entry(workspace.clone()).or_default().1 += 1;
     }
     for (workspace, (requests, revisions)) in &workspaces {
-        let (requests, revisions) = (thousands(*requests), thousands(*revisions));
-        print(format_args!("{}: {requests} requests, {revisions} revisions\n", escape(workspace)))?;
+        let (requests, revisions) = (counted(*requests, "request"), counted(*revisions, "revision"));
+        print(format_args!("{}: {requests}, {revisions}\n", escape(workspace)))?;
     }
     let time = |at: u64| i64::try_from(at).ok().and_then(|at| jiff::Timestamp::from_microsecond(at).ok());
     if let Some((first, last)) = requests.first().zip(requests.last())

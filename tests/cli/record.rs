@@ -77,12 +77,12 @@ fn calls_are_recorded_counted_and_removed_by_user() {
     let records = home.path().join("data/records");
     assert_eq!((occurs(&records, "sealed-orders"), occurs(&records, "Name of ada")), (0, 2));
     let stat = run(home.path(), &["record", "stat", "--config", "promptd.yaml"]);
-    assert!(stat.out.starts_with("harbor: 3 requests, 1 revisions\nfrom 20"), "{stat:?}");
+    assert!(stat.out.starts_with("harbor: 3 requests, 1 revision\nfrom 20"), "{stat:?}");
     let deleted = run(home.path(), &["record", "delete", "--user", "ada", "--config", "promptd.yaml"]);
     assert_eq!((deleted.code, deleted.out.as_str()), (0, "removed 2 requests\n"));
     assert_eq!((occurs(&records, "ada"), occurs(&records, "Name of bob")), (0, 1));
     let deleted = run(home.path(), &["record", "delete", "--user", "bob", "--dir", "data/records"]);
-    assert_eq!((deleted.code, deleted.out.as_str()), (0, "removed 1 requests\n"));
+    assert_eq!((deleted.code, deleted.out.as_str()), (0, "removed 1 request\n"));
     let stat = run(home.path(), &["record", "stat", "--dir", "data/records"]);
     assert_eq!((stat.code, stat.out.as_str()), (0, "no requests\n"));
 }

@@ -85,7 +85,7 @@ fn what_is_damaged_is_named_and_the_rest_is_replayed() {
         "{}",
         ran.err
     );
-    assert!(ran.err.contains("note: 1 files are incomplete and were ignored"), "{}", ran.err);
+    assert!(ran.err.contains("note: 1 file incomplete and ignored"), "{}", ran.err);
     for request in files(home.path(), "requests") {
         fs::write(request, "x").unwrap();
     }
@@ -166,7 +166,11 @@ fn an_edit_is_measured_by_the_requests_of_the_past() {
     let ran = replay(home.path(), &["--against", "all/harbor"]);
     assert_eq!(ran.code, 1, "the first two were answered from another revision");
     assert!(ran.out.contains("2 of 3 requests change (66 %) with all/harbor\n"), "{}", ran.out);
-    assert!(ran.out.contains("  sections: workspace_context/* in 2\n") && ran.out.contains("{+two+}"), "{}", ran.out);
+    assert!(
+        ran.out.contains("  sections: workspace_context/AGENTS.md in 2\n") && ran.out.contains("{+two+}"),
+        "{}",
+        ran.out
+    );
     assert!(ran.out.contains("  requests that lose more than before: 0\n"), "{}", ran.out);
     edited(home.path());
     let ran = replay(home.path(), &["--against", "new/harbor", "--format", "json"]);
@@ -270,4 +274,44 @@ fn a_process_killed_while_it_records_leaves_whole_records() {
         );
         replayed = count;
     }
+}
+
+#[test]
+fn last_good_versions_and_what_is_beside_the_workspace_are_recorded_too() {
+    const PROFILE: &str = "extends: five-layer\nname: harbour\ndescription: The office.\n";
+    const SKILL: &str = "---\nname: tides\ndescription: Tells the tides.\n---\nLook it up.\n";
+    let home = site("");
+    let path = |name: &str| home.path().join(name);
+    let config = fs::read_to_string(path("promptd.yaml")).unwrap();
+    write(&path("promptd.yaml"), &format!("{config}profiles: own\nskills: {{shared: [shared]}}\n"));
+    write(&path("own/harbour.yaml"), PROFILE);
+    write(&path("shared/tides/SKILL.md"), SKILL);
+    let mut service = serve(home.path());
+    let call = |service: &super::support::Service| {
+        let request = AssemblePromptRequest { profile: "harbour".into(), ..of_user("ada") };
+        assemble(&service.address(), request).unwrap().revision
+    };
+    let mut revisions = vec![call(&service)];
+    for (file, text, line) in [
+        ("all/harbor/workspace.yaml", "agent: [\n", "the last good workspace.yaml stays in use"),
+        ("all/harbor/AGENTS.md", "Answer in two sentences.\n", "AGENTS.md"),
+        ("own/harbour.yaml", "extends: [\n", "changed=[]"),
+        ("shared/tides/SKILL.md", "---\nname: [\n", "SKILL.md"),
+    ] {
+        write(&path(file), text);
+        service.wait_for_log(line);
+        revisions.push(call(&service));
+    }
+    revisions.dedup();
+    assert_eq!(revisions.len(), 5);
+    service.stop();
+    for folder in ["all", "own", "shared"] {
+        fs::remove_dir_all(path(folder)).unwrap();
+    }
+    let ran = replay(home.path(), &[]);
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (0, "5 requests: 5 the same, 0 differ, 0 could not be replayed\n"),
+        "{ran:?}"
+    );
 }

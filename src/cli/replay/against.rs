@@ -8,7 +8,6 @@ use std::{
     sync::Arc,
 };
 
-use promptd::admin::section_label;
 use promptd_core::{
     diff::diff,
     prompt::{self, Prepared, Prompt},
@@ -32,6 +31,9 @@ use crate::cli::{
     load::Offline,
     print,
 };
+
+/// The most sections that the report for people lists; the JSON document has all.
+const MAX_SECTIONS_SHOWN: usize = 20;
 
 /// A recorded revision, and the same with the edited files.
 struct Sides {
@@ -267,7 +269,7 @@ impl Changed {
             let old = first.get(&*section.id);
             let text = old.and_then(|old| before.section_text(old));
             if text != after.section_text(section) || old.is_some_and(|old| old.outcome != section.outcome) {
-                sections.insert(section_label(&section.id));
+                sections.insert(section.id.to_string());
             }
             // A section that was cut and is left out now has lost more.
             let was_lost = old.is_some_and(|old| old.outcome == section.outcome);
@@ -276,7 +278,7 @@ impl Changed {
             }
         }
         let gone = first.iter().filter(|(id, old)| !seen.contains(*id) && before.section_text(old).is_some());
-        sections.extend(gone.map(|(id, _)| section_label(id)));
+        sections.extend(gone.map(|(id, _)| (*id).to_owned()));
         let (bytes, tokens) = (before.size.bytes.max(1), before.size.tokens.unwrap_or_default());
         let rebilled = cached_prefixes(before, after).into_iter().map(|prefix| {
             let again = if prefix.is_lost() { prefix.before - prefix.kept } else { 0 };
@@ -370,8 +372,11 @@ impl Report {
         for (title, sections) in
             [("sections", self.by_section(|one| &one.sections)), ("lost to limits", self.by_section(|one| &one.lost))]
         {
-            for (id, requests) in sections {
-                let _ = writeln!(out, "  {title}: {} in {}", visible(id), count(requests));
+            for (id, requests) in sections.iter().take(MAX_SECTIONS_SHOWN) {
+                let _ = writeln!(out, "  {title}: {} in {}", visible(id), count(*requests));
+            }
+            if sections.len() > MAX_SECTIONS_SHOWN {
+                let _ = writeln!(out, "  {title}: and {} more", count(sections.len() - MAX_SECTIONS_SHOWN));
             }
         }
         let _ = writeln!(out, "  requests that lose more than before: {}", count(self.lost()));

@@ -8,12 +8,16 @@ mod work;
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use clap::ValueEnum;
-use promptd_core::{finding::escape, text::thousands};
+use promptd_core::finding::escape;
 use promptd_record::{Folder, RequestFile};
 use serde_json::{Value, json};
 
 use self::gate::Gate;
-use super::{CommandResult, Failure, print, record, settings::ConfigFile};
+use super::{
+    CommandResult, Failure, print,
+    record::{self, counted},
+    settings::ConfigFile,
+};
 
 /// Assembles recorded requests again, and compares the prompts.
 ///
@@ -99,8 +103,7 @@ impl Faults {
     /// Reports them on standard error.
     fn report(&self, folder: &Folder) -> Result<(), Failure> {
         for (fault, requests) in &self.0 {
-            let of = if *requests == 1 { "1 request" } else { &format!("{} requests", thousands(*requests as u64)) };
-            eprintln!("error: {fault}\n  {of} could not be replayed");
+            eprintln!("error: {fault}\n  {} could not be replayed", counted(*requests as u64, "request"));
         }
         if !self.0.is_empty() {
             eprintln!(
@@ -110,8 +113,8 @@ impl Faults {
         let unfinished = folder.unfinished().map_err(|e| Failure::run(format!("cannot read the records: {e}")))?;
         if unfinished > 0 {
             eprintln!(
-                "note: {unfinished} files are incomplete and were ignored: they are being written, or the process that \
-                 wrote them was killed"
+                "note: {} incomplete and ignored: being written now, or left by a process that was killed",
+                counted(unfinished as u64, "file")
             );
         }
         Ok(())

@@ -98,6 +98,18 @@ fn a_users_requests_are_removed_and_no_others() {
 }
 
 #[test]
+fn a_revision_that_was_removed_meanwhile_is_stored_again() {
+    let site = Site::new();
+    let harbor = revision(&harbor());
+    site.call(&harbor, turn("u-1"));
+    site.recorded();
+    assert_eq!(Folder::open(&site.dir()).unwrap().delete_user("u-1").unwrap().requests, 1);
+    assert!(files_of(&site.dir(), "revisions").is_empty());
+    site.call(&harbor, turn("u-2"));
+    assert_eq!((site.recorded().len(), repeat(&site.dir())), (1, 1));
+}
+
+#[test]
 fn whose_a_damaged_request_is_nobody_knows() {
     let (home, folder) = filled(2);
     let path = folder.path_of_request(&folder.requests().unwrap()[0]);

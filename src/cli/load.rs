@@ -107,24 +107,30 @@ impl Offline {
 
     /// The findings, each with its file's path and text.
     pub(super) fn report(&self, argument: &WorkspaceArgument, findings: &[Finding]) -> Vec<Reported> {
-        let shared: Vec<_> = self.config.source.shared_skills.iter().map(PathBuf::as_path).collect();
         let mut texts = Texts::default();
         let one = |finding: &Finding| {
             let Place::File { path, .. } = &finding.place else {
                 return Reported { finding: finding.clone(), subject: argument.id(), file: None, source: None };
             };
-            let (file, at) = match path.strip_prefix("@shared/") {
-                None => (Path::new(&argument.folder).join(path), argument.single.folder.join(path)),
-                Some(path) => {
-                    let home = shared.iter().find(|home| home.join(path).exists()).copied().unwrap_or(Path::new(""));
-                    (home.join(path), home.join(path))
-                }
-            };
+            let (file, at) = self.file(argument, path);
             let source = texts.read(&at);
-            let file = Some(file.display().to_string());
-            Reported { finding: finding.clone(), subject: argument.id(), file, source }
+            Reported { finding: finding.clone(), subject: argument.id(), file: Some(file), source }
         };
         findings.iter().map(one).collect()
+    }
+
+    /// A file of a workspace or of a shared folder, by its name in findings and reports: as messages name it, and where it is.
+    pub(super) fn file(&self, argument: &WorkspaceArgument, path: &str) -> (String, PathBuf) {
+        let (shown, at) = match path.strip_prefix("@shared/") {
+            None => (Path::new(&argument.folder).join(path), argument.single.folder.join(path)),
+            Some(path) => {
+                let mut homes = self.config.source.shared_skills.iter();
+                let file =
+                    homes.find(|home| home.join(path).exists()).map_or_else(PathBuf::new, |home| home.join(path));
+                (file.clone(), file)
+            }
+        };
+        (shown.display().to_string(), at)
     }
 }
 

@@ -17,6 +17,7 @@ mod record;
 mod render;
 #[cfg(feature = "record")]
 mod replay;
+mod said;
 mod schema;
 mod serve;
 mod settings;

@@ -25,7 +25,7 @@ use prost_reflect::DynamicMessage;
 use super::{
     CommandResult, Failure, check_written, explain, is_styled,
     load::{Loaded, Offline, WorkspaceArgument},
-    profile,
+    profile, said,
     settings::{self, ConfigFile},
     turn_file::{self, TurnAndProfile},
 };
@@ -56,6 +56,13 @@ pub(super) struct Arguments {
     /// Prints the outcome and the size of every section to standard error; tokens are those of `o200k_base`.
     #[arg(long)]
     explain: bool,
+    /// With `--explain`: instead of the prompt, prints who said what is at this place of its text: section, how, and the file
+    /// with line and column, the field, or the profile.
+    #[arg(long, value_name = "LINE[:COLUMN]", requires = "explain", conflicts_with_all = ["format", "find"])]
+    at: Option<said::At>,
+    /// The same for a text that the prompt has, at each of its places.
+    #[arg(long, value_name = "TEXT", requires = "explain", conflicts_with = "format")]
+    find: Option<String>,
     #[command(flatten)]
     config: ConfigFile,
 }
@@ -94,8 +101,13 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
         })?;
         let name = profile.as_deref().unwrap_or(snapshot.manifest.profile.as_str());
         let profile = profile::find(&snapshot.profiles, name)?;
-        let mut prompt =
-            prompt::assemble(&snapshot, profile, &turn).map_err(|error| Failure::input(format!("error: {error}")))?;
+        let failed = |error| Failure::input(format!("error: {error}"));
+        if arguments.at.is_some() || arguments.find.is_some() {
+            let prompt = prompt::assemble_with_spans(&snapshot, profile, &turn).map_err(failed)?;
+            check_written(who_said(arguments, &offline, &argument, &prompt)?)?;
+            continue;
+        }
+        let mut prompt = prompt::assemble(&snapshot, profile, &turn).map_err(failed)?;
         check_written(print(arguments, &snapshot, profile, &mut prompt))?;
         if arguments.explain {
             prompt::count_tokens(&mut prompt, &snapshot, profile, Encoding::DEFAULT);
@@ -104,6 +116,22 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
         report(&offline, &argument, &prompt);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints who said what is at a place, or a text.
+fn who_said(
+    arguments: &Arguments,
+    offline: &Offline,
+    argument: &WorkspaceArgument,
+    prompt: &Prompt<'_>,
+) -> Result<io::Result<()>, Failure> {
+    let files = said::Files { offline, argument };
+    let told = match (arguments.at, &arguments.find) {
+        (Some(at), _) => said::at(at, prompt, &files)?,
+        (None, text) => said::find(text.as_deref().unwrap_or_default(), prompt, &files)?,
+    };
+    let mut out = io::stdout().lock();
+    Ok(out.write_all(told.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Reads the turn file and the flags that override it. Faults of both are reported together.

@@ -176,3 +176,95 @@ fn explain_counts_tokens() {
     let skills = output.err.lines().find(|line| line.starts_with("included   skills ")).unwrap();
     assert!(skills.ends_with(" tokens"), "{}", output.err);
 }
+
+#[test]
+fn who_said_a_part_of_the_prompt_is_said_with_file_line_and_column() {
+    let turn = "user: {name: Dana}\nnow: 2026-02-28T18:30:00Z\nknowledge: [{content: The mole is closed.}]\n";
+    let home = folder(&[
+        ("harbor/AGENTS.md", "\u{feff}# Rules\r\n\r\nNever promise a berth.\r\nSay the \u{e9}tat.\n"),
+        ("harbor/workspace.yaml", "agent: {persona: Dry.}\n"),
+        ("turn.yaml", turn),
+    ]);
+    let explain = |more: &[&str]| {
+        let arguments = [&["render", "harbor", "--turn", "turn.yaml", "--explain"], more].concat();
+        run(home.path(), &arguments)
+    };
+    let prompt = run(home.path(), &["render", "harbor", "--turn", "turn.yaml"]).out;
+    let line = |text: &str| prompt.lines().position(|line| line.contains(text)).unwrap() + 1;
+    let persona = line("Dry.");
+    for (arguments, said) in [
+        (
+            ["--at", "3"],
+            "3:1  user  template  profile five-layer `user`  \"You are currently talking to: \"\n\
+             3:31  user  verbatim  turn.user.name, byte 0  \"Dana\"\n"
+                .to_owned(),
+        ),
+        (["--at", "3:32"], "3:32  user  verbatim  turn.user.name, byte 1  \"a\"\n".to_owned()),
+        (["--at", "2"], "2:1  the separator between sections, of the profile  \"\"\n".to_owned()),
+        (
+            ["--at", &persona.to_string()],
+            format!("{persona}:1  persona  verbatim  harbor/workspace.yaml `agent.persona`, byte 0  \"Dry.\"\n"),
+        ),
+        (
+            ["--find", "promise a"],
+            format!(
+                "{}:7  workspace_context/AGENTS.md  verbatim  harbor/AGENTS.md:3:7  \"promise a\"\n",
+                line("Never promise")
+            ),
+        ),
+        (
+            ["--find", "\u{e9}tat"],
+            format!(
+                "{}:9  workspace_context/AGENTS.md  verbatim  harbor/AGENTS.md:4:9  \"\u{e9}tat\"\n",
+                line("\u{e9}tat")
+            ),
+        ),
+        (
+            ["--find", "berth.\nSay"],
+            format!(
+                "{0}:17  workspace_context/AGENTS.md  verbatim  harbor/AGENTS.md:3:17  \"berth.\"\n\
+                 {0}:23  workspace_context/AGENTS.md  cleaned  harbor/AGENTS.md:3:23  \"\\n\"\n\
+                 {1}:1  workspace_context/AGENTS.md  verbatim  harbor/AGENTS.md:4:1  \"Say\"\n",
+                line("Never promise"),
+                line("\u{e9}tat")
+            ),
+        ),
+        (
+            ["--find", "mole"],
+            format!("{}:5  knowledge  verbatim  turn.knowledge[0].content, byte 4  \"mole\"\n", line("mole")),
+        ),
+        (
+            ["--find", "2026-02-28"],
+            format!("{}:17  runtime_facts  template  fact now.local  \"2026-02-28\"\n", line("2026-02-28")),
+        ),
+    ] {
+        let ran = explain(&arguments);
+        assert_eq!((ran.code, &*ran.out), (0, &*said), "{arguments:?} {}", ran.err);
+    }
+    let many = explain(&["--find", "e"]);
+    assert!(many.out.lines().count() == 21 && many.out.contains("\nand "), "{}", many.out);
+}
+
+#[test]
+fn a_place_that_the_prompt_does_not_have_is_refused_with_what_it_has() {
+    let home = folder(&[("harbor/AGENTS.md", "Rules.\n")]);
+    for (arguments, code, message) in [
+        (&["--explain", "--at", "900"][..], 1, "lines and no line 900; give one from 1 to "),
+        (&["--explain", "--at", "1:900"], 1, "line 1 has 38 characters and no column 900; leave the column out"),
+        (&["--explain", "--at", "2:1"], 1, "line 2 is empty and no column 1"),
+        (
+            &["--explain", "--find", "nowhere to be seen"],
+            1,
+            "the prompt does not have this text; it is compared exactly",
+        ),
+        (&["--explain", "--find", ""], 1, "the prompt does not have this text"),
+        (&["--explain", "--at", "0"], 2, "must be LINE or LINE:COLUMN, both counted from 1"),
+        (&["--at", "1"], 2, "--explain"),
+        (&["--explain", "--at", "1", "--find", "x"], 2, "cannot be used with"),
+        (&["--explain", "--find", "x", "--format", "json"], 2, "cannot be used with"),
+    ] {
+        let ran = run(home.path(), &[&["render", "harbor", "--now", NOW], arguments].concat());
+        assert_eq!((ran.code, &*ran.out), (code, ""), "{arguments:?} {}", ran.err);
+        assert!(ran.err.contains(message), "{arguments:?} {}", ran.err);
+    }
+}

@@ -20,6 +20,7 @@ mod turns;
 
 pub use cache::{CachedPrefix, cached_prefixes};
 pub use providers::{MinimumTokens, Provider, ProviderTable};
+pub use text::messages as text_messages;
 
 use serde_json::{Map, Value};
 

@@ -9,11 +9,17 @@ use crate::{
 /// All system messages, joined by a blank line. A prompt without one, such as a heartbeat that is a user message,
 /// gives the profile's own messages instead; those of the conversation are never included.
 pub(super) fn render(prompt: &Prompt<'_>) -> String {
-    let is_system = |message: &&Message<'_>| message.role == Role::System;
-    let has_system = prompt.messages.iter().any(|message| message.role == Role::System);
-    let own = |message: &&Message<'_>| if has_system { is_system(message) } else { message.origin.is_none() };
-    let texts: Vec<&str> = prompt.messages.iter().filter(own).map(|message| message.content.as_ref()).collect();
+    let texts: Vec<&str> = messages(prompt).map(|(_, message)| message.content.as_ref()).collect();
     texts.join(BLANK_LINE)
+}
+
+/// The messages that are in it, with their indices.
+pub fn messages<'p>(prompt: &'p Prompt<'_>) -> impl Iterator<Item = (u32, &'p Message<'p>)> {
+    let has_system = prompt.messages.iter().any(|message| message.role == Role::System);
+    let own = move |message: &Message<'_>| {
+        if has_system { message.role == Role::System } else { message.origin.is_none() }
+    };
+    (0..).zip(&prompt.messages).filter(move |(_, message)| own(message))
 }
 
 #[cfg(test)]

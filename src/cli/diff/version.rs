@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use promptd_core::{finding::Finding, prompt::Prepared};
+use promptd_core::prompt::Prepared;
 
 use super::{
     super::{
@@ -41,6 +41,7 @@ pub(super) fn open(config: &ConfigFile, before: &str, after: &str) -> Result<(Of
 }
 
 /// Reads the config, and finds one version.
+#[cfg(feature = "record")]
 pub(in super::super) fn open_one(config: &ConfigFile, text: &str) -> Result<(Offline, Version), Failure> {
     let named = Named::parse(text);
     let offline = Offline::open(config, &[named.workspace.to_owned()])?;
@@ -84,12 +85,14 @@ impl Version {
     }
 
     /// The id of its workspace.
+    #[cfg(feature = "record")]
     pub(in super::super) fn id(&self) -> String {
         self.workspace.id()
     }
 
     /// The findings of its files, for people.
-    pub(in super::super) fn report(&self, offline: &Offline, findings: &[Finding]) -> String {
+    #[cfg(feature = "record")]
+    pub(in super::super) fn report(&self, offline: &Offline, findings: &[promptd_core::finding::Finding]) -> String {
         settings::report_files(&offline.report(&self.files, findings))
     }
 

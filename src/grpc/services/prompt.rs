@@ -164,6 +164,7 @@ impl PromptService {
             prompt::count_tokens(&mut prompt, snapshot, profile, encoding);
         }
         prompt.add_findings(rendered.findings);
+        prompt.cache_plan.behind_conversation = rendered.behind;
         let answer = encode::Answer {
             prompt: &prompt,
             revision: snapshot.revision.as_str(),

@@ -15,7 +15,7 @@ use promptd_core::{
     finding::Severity,
     profile::{CachePlacement, Stability},
     prompt::{
-        CachePlan, CarriedConversation, ConversationOrigin, Holder, How, Origin, OriginKind, Outcome, Position,
+        Behind, CachePlan, CarriedConversation, ConversationOrigin, Holder, How, Origin, OriginKind, Outcome, Position,
         SectionReport, Size, Source, Span,
     },
     turn::{ConversationMessage, Role, ToolCall},
@@ -94,7 +94,12 @@ impl Sample {
                 estimated_tokens: 3,
                 token_budget: 4,
             }),
-            cache_plan: CachePlan { stable_messages: 1, stable_bytes: 2, stable_digest: Digest([3; 32]) },
+            cache_plan: CachePlan {
+                stable_messages: 1,
+                stable_bytes: 2,
+                stable_digest: Digest([3; 32]),
+                behind_conversation: Some(Behind::User),
+            },
         };
         Self { prompt, revision: "r", profile: "p", rendered: "text", shape: Shape::default() }
     }
@@ -226,6 +231,7 @@ const CASES: &[Case] = &[
     ("conversation_window.estimated_tokens", &[], |s| s.carried().estimated_tokens = 9),
     ("conversation_window.token_budget", &[], |s| s.carried().token_budget = 9),
     ("cache_plan.stable_digest", &[], |s| s.prompt.cache_plan.stable_digest = Digest([9; 32])),
+    ("cache_plan.behind_conversation", &[], |s| s.prompt.cache_plan.behind_conversation = Some(Behind::SystemPart)),
     ("cards", &[], |s| s.prompt.cards.clear()),
     ("cards.name", &[], |s| s.prompt.cards[0].name = "other"),
     ("cards.content", &[], |s| s.prompt.cards[0].content = "other".into()),

@@ -8,7 +8,9 @@ use crate::proto;
 use promptd_core::{
     digest::Digest,
     finding::{Finding, Place},
-    prompt::{CachePlan, CarriedConversation, Holder, Message, Origin, Position, SectionReport, Size, Source, Span},
+    prompt::{
+        Behind, CachePlan, CarriedConversation, Holder, Message, Origin, Position, SectionReport, Size, Source, Span,
+    },
     turn::ToolCall,
 };
 
@@ -192,6 +194,7 @@ impl Fields for CachePlan {
         sink.number(1, self.stable_messages);
         sink.number(2, self.stable_bytes);
         sink.digest(3, self.stable_digest);
+        sink.text(4, self.behind_conversation.map_or("", Behind::as_str));
     }
 }
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::proto;
 use promptd_core::{
     profile::{CachePlacement, Stability},
-    prompt::{CachePlan, ConversationOrigin, Holder, Memo, Outcome, Position, SectionReport, Size, Source},
+    prompt::{Behind, CachePlan, ConversationOrigin, Holder, Memo, Outcome, Position, SectionReport, Size, Source},
     turn::{ConversationMessage, Role, ToolCall},
 };
 
@@ -64,7 +64,12 @@ fn prompt(said: &ConversationMessage) -> Prompt<'_> {
         allowed_tools: vec!["read".into()],
         cache_placement: CachePlacement::Plan,
         conversation: None,
-        cache_plan: CachePlan { stable_messages: 1, stable_bytes: 300, stable_digest: Digest([8; 32]) },
+        cache_plan: CachePlan {
+            stable_messages: 1,
+            stable_bytes: 300,
+            stable_digest: Digest([8; 32]),
+            behind_conversation: Some(Behind::User),
+        },
     }
 }
 

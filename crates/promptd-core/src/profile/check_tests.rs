@@ -1,6 +1,6 @@
 //! The findings of a profile when it is loaded, and their lines.
 
-use super::load;
+use super::{Part, load};
 
 /// The faults of a profile's text: `line:column message`.
 fn faults(text: &str) -> Vec<String> {
@@ -304,4 +304,48 @@ fn tools_are_no_more_stable_than_what_selects_them() {
         matches!(&found[..], [one] if one.contains("the input `has_tools`, which can change every turn")),
         "{found:?}"
     );
+}
+
+#[test]
+fn an_extension_moves_sections_and_orders_messages() {
+    let base = "messages:\n  - name: a\n    sections:\n      - { id: one, template: One }\n      - { id: two, template: Two }\n\
+                \x20 - name: b\n    sections:\n      - { id: three, template: Three }\n  - conversation: {}\n";
+    let load_both = |top: &str| {
+        let files =
+            [("base.yaml".to_owned(), base.into()), ("p.yaml".to_owned(), format!("extends: base\n{top}").into())];
+        load(&files, None)
+    };
+    let layout = |top: &str| {
+        let (profiles, findings) = load_both(top);
+        assert!(findings.is_empty(), "{findings:?}");
+        let profile = profiles.get("p").unwrap();
+        let message = |part: &Part| match part {
+            Part::Message(spec) => {
+                let ids: Vec<_> = spec.sections.iter().map(|section| section.id.as_str()).collect();
+                format!("{}: {}", spec.name, ids.join(" "))
+            }
+            Part::Conversation(_) => "conversation".to_owned(),
+        };
+        profile.parts.iter().map(message).collect::<Vec<_>>()
+    };
+    let moved =
+        "messages:\n  - name: c\n    sections:\n      - { id: three, move: true }\n      - { id: one, move: true }\n";
+    assert_eq!(layout(moved), ["a: two", "conversation", "c: three one"]);
+    assert_eq!(layout(&format!("order: [conversation, c]\n{moved}")), ["conversation", "c: three one", "a: two"]);
+    let within =
+        "messages:\n  - name: b\n    sections:\n      - { id: two, move: true, after: three, template: New }\n";
+    assert_eq!(layout(within), ["a: one", "b: three two", "conversation"]);
+
+    for (top, expected) in [
+        (
+            "messages:\n  - name: c\n    sections:\n      - { id: onne, move: true }\n",
+            "moves the section `onne`, which does not exist; did you mean `one`?",
+        ),
+        ("order: [a, bb]\n", "`order` names the message `bb`, which does not exist; did you mean `b`?"),
+    ] {
+        let (_, findings) = load_both(top);
+        assert!(findings.iter().any(|finding| finding.message == expected), "{findings:?}");
+    }
+    let alone = faults("order: [m]\nmessages: [{ name: m, sections: [{ id: a, move: true, template: x }] }]\n");
+    assert_eq!(alone, [":1:8 `order` needs `extends`", ":2:40 `move` needs `extends`"]);
 }

@@ -1,10 +1,16 @@
 //! One profile on top of another: the extending one says only what differs.
 
-use super::raw::{ProfileFault, RawMessage, RawProfile, RawSection};
+use super::raw::{ProfileFault, RawMessage, RawProfile, RawSection, Spanned};
 use crate::{finding::Code, yaml::nearest};
 
 /// `top` over `base`: messages and sections are matched by name; new ones come last, or after the one they name.
-pub(super) fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<ProfileFault>) -> RawProfile {
+pub(super) fn extend(mut top: RawProfile, mut base: RawProfile, faults: &mut Vec<ProfileFault>) -> RawProfile {
+    for message in &mut top.messages {
+        for section in message.sections.iter_mut().filter(|section| section.moves) {
+            take_out(&mut base.messages, section, faults);
+        }
+    }
+    base.messages.retain(|message| message.conversation.is_some() || !message.sections.is_empty());
     let mut inputs = base.inputs;
     for input in top.inputs {
         match inputs.iter_mut().find(|(name, _)| name.value == input.0.value) {
@@ -31,7 +37,11 @@ pub(super) fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<Profile
             None => messages.push(message),
         }
     }
+    if let Some(order) = &top.order {
+        sort(&mut messages, order, faults);
+    }
     RawProfile {
+        order: None,
         name: top.name,
         extends: top.extends,
         description: top.description.or(base.description),
@@ -46,6 +56,41 @@ pub(super) fn extend(top: RawProfile, base: RawProfile, faults: &mut Vec<Profile
         messages,
         start: top.start,
     }
+}
+
+/// Lays a section that moves over the one of the base, which loses it.
+fn take_out(messages: &mut [RawMessage], section: &mut RawSection, faults: &mut Vec<ProfileFault>) {
+    let place = messages.iter().enumerate().find_map(|(at, message)| {
+        Some((at, message.sections.iter().position(|old| old.id.value == section.id.value)?))
+    });
+    let Some((message, index)) = place else {
+        let ids = messages.iter().flat_map(|message| message.sections.iter().map(|old| old.id.value.as_str()));
+        let hint = nearest(&section.id.value, ids).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let text = format!("moves the section `{}`, which does not exist{hint}", section.id.value);
+        faults.push(section.id.fault(Code::InvalidValue, text));
+        return;
+    };
+    let old = messages[message].sections.remove(index);
+    let old = if gives_body(section, &old) { without_body(old) } else { old };
+    *section = section.clone().over(old);
+}
+
+/// Puts the named messages first, in their order; the others follow as they were.
+fn sort(messages: &mut [RawMessage], order: &Spanned<Vec<String>>, faults: &mut Vec<ProfileFault>) {
+    for name in &order.value {
+        if !messages.iter().any(|message| message.name.value == *name) {
+            let names = messages.iter().map(|message| message.name.value.as_str());
+            let hint = nearest(name, names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            faults.push(
+                order.fault(
+                    Code::InvalidValue,
+                    format!("`order` names the message `{name}`, which does not exist{hint}"),
+                ),
+            );
+        }
+    }
+    let place = |message: &RawMessage| order.value.iter().position(|name| *name == message.name.value);
+    messages.sort_by_key(|message| place(message).unwrap_or(usize::MAX));
 }
 
 fn extend_message(top: RawMessage, base: RawMessage, faults: &mut Vec<ProfileFault>) -> RawMessage {

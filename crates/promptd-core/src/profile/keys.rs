@@ -17,7 +17,7 @@ const ACKNOWLEDGEMENT_WORDS: [&str; 2] = names(&ACKNOWLEDGEMENTS);
 const FORM_WORDS: [&str; 3] = names(&FORMS);
 const READING_WORDS: [&str; 2] = names(&READINGS);
 const OTHER_WORDS: [&str; 2] = names(&OTHERS);
-const PLACEMENT_WORDS: [&str; 2] = names(&PLACEMENTS);
+const PLACEMENT_WORDS: [&str; 3] = names(&PLACEMENTS);
 const BLOCKS: [&str; 1] = [kai_ui::BLOCK];
 const TOOL_WORDS: [&str; 2] = names(&TOOLS);
 const UNIT_WORDS: [&str; 6] = names(&UNITS);
@@ -38,7 +38,8 @@ pub(super) const ROOT: &[Key] = &[
     Key::new("name", Shape::Text(Text::like(id::PATTERN)), "Its name; absent: the file's without `.yaml`."),
     Key::new("extends", TEXT, "The profile that it extends: only what differs needs to be here."),
     Key::new("description", TEXT, "A sentence or two for a person."),
-    Key::new("cache", Shape::Choice(&PLACEMENT_WORDS), "Where a provider is asked to keep a prefix: `plan`, by the stability of sections, or `as_system`, as kern places the marks.").or("plan"),
+    Key::new("cache", Shape::Choice(&PLACEMENT_WORDS), "Where a provider is asked to keep a prefix: `plan`, by the stability of sections; `trailing`, the same, and a system message behind the conversation stays there, in the role that the provider allows; `as_system`, as kern places the marks.").or("plan"),
+    Key::new("order", Shape::Texts(Text::ANY), "In an extending profile: the names of the messages that come first, in their order, with `conversation` for the conversation."),
     Key::new("tool_allowlist", Shape::TextsOrMap(Text::ANY, TOOL_ALLOWLIST), "The names of the tools that the input `tools` may have, or lists of them by the value of another input; absent: all."),
     Key::new(
         "reply",
@@ -156,6 +157,12 @@ const CONVERSATION: &[Key] = &[
 pub(super) const SECTION: &[Key] = &[
     Key::new("id", TEXT, "Its name in reports; no two sections of a profile share one.").required(),
     Key::new("remove", Shape::Bool, "In an extending profile: removes the section.").or("false"),
+    Key::new(
+        "move",
+        Shape::Bool,
+        "In an extending profile: takes the section out of the message that the base has it in.",
+    )
+    .or("false"),
     Key::new("after", TEXT, "In an extending profile: the section that a new one follows."),
     Key::new("when", TEXT, "An expression that must be true; otherwise the section is left out."),
     Key::new("omitted", TEXT, "The reason that is reported when it is left out, for a person."),

@@ -208,6 +208,7 @@ macro_rules! shipped {
 
 shipped!(
     "airi.yaml",
+    "cache-first.yaml",
     "five-layer.yaml",
     "kai-heartbeat.yaml",
     "kai-local.yaml",

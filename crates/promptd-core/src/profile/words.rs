@@ -26,8 +26,8 @@ pub(super) const UNITS: [(&str, Unit); 6] = [
 pub(super) const OVERFLOWS: [(&str, OnOverflow); 2] =
     [("close", OnOverflow::Close), ("next_section", OnOverflow::NextSection)];
 
-pub(super) const PLACEMENTS: [(&str, CachePlacement); 2] =
-    [("plan", CachePlacement::Plan), ("as_system", CachePlacement::AsSystem)];
+pub(super) const PLACEMENTS: [(&str, CachePlacement); 3] =
+    [("plan", CachePlacement::Plan), ("trailing", CachePlacement::Trailing), ("as_system", CachePlacement::AsSystem)];
 
 pub(super) const ROLES: [(&str, Role); 3] =
     [("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant)];

@@ -25,7 +25,7 @@ mod validate;
 
 pub use assembly::{MAX_SPANS, Prepared, assemble, assemble_with_spans, count_tokens, forecast, may_lose};
 pub use output::{
-    CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Holder, How, Memo, Message, Origin, OriginKind,
-    Outcome, Position, Prompt, SectionReport, Size, Source, Span,
+    Behind, CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Holder, How, Memo, Message, Origin,
+    OriginKind, Outcome, Position, Prompt, SectionReport, Size, Source, Span,
 };
 pub use validate::{BudgetTooSmall, TurnError};

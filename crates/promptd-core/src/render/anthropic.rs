@@ -19,7 +19,8 @@ pub(super) const IDS: IdRule = IdRule { provider: "Anthropic", max_bytes: 64, ch
 /// it demands of tool results. Empty texts, which the API refuses, have no block; the conversation begins with the user;
 /// white space at the end of a last message of the assistant is removed. Speakers' names have no place there.
 pub(super) fn messages(prompt: &Prompt<'_>) -> Rendered {
-    let fragment = Fragment::new(prompt, IDS).beginning_with_the_user(IDS.provider);
+    let fragment = Fragment::new(prompt, IDS, ProviderTable::built_in().of(RenderFormat::AnthropicMessages))
+        .beginning_with_the_user(IDS.provider);
     let marked = breakpoints(prompt, ProviderTable::built_in().of(RenderFormat::AnthropicMessages));
     let mut all = Turns::new(&fragment, |index, message| {
         let mut blocks = blocks(&fragment, index, message);
@@ -143,7 +144,11 @@ mod tests {
 
     fn blocks_of(message: &ConversationMessage) -> Vec<Value> {
         let prompt = sample::prompt(vec![sample::carried(message)]);
-        blocks(&Fragment::new(&prompt, IDS), 0, &prompt.messages[0])
+        blocks(
+            &Fragment::new(&prompt, IDS, ProviderTable::built_in().of(RenderFormat::AnthropicMessages)),
+            0,
+            &prompt.messages[0],
+        )
     }
 
     #[test]

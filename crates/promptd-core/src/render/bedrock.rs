@@ -19,7 +19,8 @@ pub(super) const IDS: IdRule = IdRule { provider: "Bedrock", max_bytes: 64, char
 /// white space at the end of a last message of the assistant is removed: the API refuses everything else. Speakers' names
 /// have no place there.
 pub(super) fn converse(prompt: &Prompt<'_>) -> Rendered {
-    let fragment = Fragment::new(prompt, IDS).beginning_with_the_user(IDS.provider);
+    let fragment = Fragment::new(prompt, IDS, ProviderTable::built_in().of(RenderFormat::BedrockConverse))
+        .beginning_with_the_user(IDS.provider);
     let marked = breakpoints(prompt, ProviderTable::built_in().of(RenderFormat::BedrockConverse));
     let mut all = Turns::new(&fragment, |index, message| {
         let mut blocks = blocks(&fragment, index, message);

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::Provider;
+use super::{Provider, trailing};
 use crate::{
     profile::{CachePlacement, Stability},
-    prompt::{CachePrefix, Message, Prompt},
+    prompt::{Behind, CachePrefix, Message, Prompt},
     turn::Role,
 };
 
@@ -21,10 +21,10 @@ const MIN_DISTANCE: usize = 4;
 pub(super) fn breakpoints(prompt: &Prompt<'_>, provider: &Provider) -> Vec<usize> {
     let messages = &prompt.messages;
     let (mut all, conversation) = match prompt.cache_placement {
-        CachePlacement::Plan => (fronts(messages), in_conversation(messages)),
+        CachePlacement::Plan | CachePlacement::Trailing => (fronts(messages), in_conversation(messages)),
         CachePlacement::AsSystem => (front_as_system(messages), in_conversation_as_system(messages)),
     };
-    let before = first_volatile(messages);
+    let before = first_volatile(messages, trailing(prompt, provider));
     all.extend(conversation.into_iter().filter(|&index| index < before));
     all.retain(|&index| provider.marks_on.contains(&messages[index].role));
     all.sort_unstable();
@@ -48,10 +48,11 @@ fn fronts(messages: &[Message<'_>]) -> Vec<usize> {
 }
 
 /// The first message that a mark must not be behind. A system message comes before the whole conversation for a provider that
-/// takes these apart, wherever it is in the prompt.
-fn first_volatile(messages: &[Message<'_>]) -> usize {
+/// takes these apart, wherever it is in the prompt, unless it stays behind the conversation.
+fn first_volatile(messages: &[Message<'_>], trailing: Option<(usize, Behind)>) -> usize {
     let is_volatile = |message: &Message<'_>| message.origin.is_none() && message.stability == Stability::Volatile;
-    if messages.iter().any(|message| is_volatile(message) && message.role == Role::System) {
+    let end = trailing.filter(|(_, behind)| *behind != Behind::SystemPart).map_or(messages.len(), |(first, _)| first);
+    if messages[..end].iter().any(|message| is_volatile(message) && message.role == Role::System) {
         return 0;
     }
     messages.iter().position(is_volatile).unwrap_or(messages.len())

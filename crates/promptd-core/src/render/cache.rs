@@ -73,6 +73,9 @@ fn kept_blocks(first: &Read<'_>, second: &Read<'_>, same: usize, lookback: usize
 }
 
 fn common_bytes(one: &str, other: &str) -> usize {
+    if one == other {
+        return one.len();
+    }
     let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     (0..=same).rev().find(|&at| one.is_char_boundary(at) && other.is_char_boundary(at)).unwrap_or(0)
 }
@@ -85,6 +88,8 @@ struct Read<'p> {
 struct Block<'p> {
     index: usize,
     message: &'p Message<'p>,
+    /// The role that it is sent with.
+    role: Role,
     /// The ids of its calls, then that of the call that it answers.
     ids: Vec<String>,
     is_marked: bool,
@@ -92,31 +97,33 @@ struct Block<'p> {
 
 impl<'p> Read<'p> {
     fn new(prompt: &'p Prompt<'p>, format: RenderFormat) -> Self {
+        let provider = ProviderTable::built_in().of(format);
         let fragment = match format {
-            RenderFormat::Text | RenderFormat::OpenaiChat => Fragment::new(prompt, openai::CHAT_IDS),
-            RenderFormat::OpenrouterChat => Fragment::new(prompt, openrouter::IDS),
-            RenderFormat::OpenaiResponses => Fragment::new(prompt, openai::RESPONSES_IDS),
+            RenderFormat::Text | RenderFormat::OpenaiChat => Fragment::new(prompt, openai::CHAT_IDS, provider),
+            RenderFormat::OpenrouterChat => Fragment::new(prompt, openrouter::IDS, provider),
+            RenderFormat::OpenaiResponses => Fragment::new(prompt, openai::RESPONSES_IDS, provider),
             RenderFormat::AnthropicMessages => {
-                Fragment::new(prompt, anthropic::IDS).beginning_with_the_user(anthropic::IDS.provider)
+                Fragment::new(prompt, anthropic::IDS, provider).beginning_with_the_user(anthropic::IDS.provider)
             }
             RenderFormat::BedrockConverse => {
-                Fragment::new(prompt, bedrock::IDS).beginning_with_the_user(bedrock::IDS.provider)
+                Fragment::new(prompt, bedrock::IDS, provider).beginning_with_the_user(bedrock::IDS.provider)
             }
-            RenderFormat::Gemini => Fragment::new(prompt, gemini::IDS).beginning_with_the_user(gemini::IDS.provider),
+            RenderFormat::Gemini => {
+                Fragment::new(prompt, gemini::IDS, provider).beginning_with_the_user(gemini::IDS.provider)
+            }
         };
-        let provider = ProviderTable::built_in().of(format);
         let marks = breakpoints(prompt, provider);
         let block = |(index, message): (usize, &'p Message<'p>)| {
             let result = fragment.ids.result(index).map(|result| result.id.clone());
             let ids = fragment.ids.calls(index).iter().cloned().chain(result).collect();
-            Block { index, message, ids, is_marked: marks.contains(&index) }
+            Block { index, message, role: fragment.role(index, message), ids, is_marked: marks.contains(&index) }
         };
         let is_sent = |(_, message): &(usize, &Message<'_>)| {
             !message.content.is_empty() || message.role == Role::Tool || !tool_calls(message).is_empty()
         };
         let mut blocks: Vec<_> = fragment.messages().filter(is_sent).map(block).collect();
         if provider.takes_system_apart() {
-            blocks.sort_by_key(|block| block.message.role != Role::System);
+            blocks.sort_by_key(|block| block.role != Role::System);
         }
         Self { blocks }
     }
@@ -133,7 +140,7 @@ impl Block<'_> {
         let (calls, others) = (tool_calls(self.message), tool_calls(other.message));
         let alike =
             |(one, other): (&ToolCall, &ToolCall)| one.name == other.name && one.arguments_json == other.arguments_json;
-        self.message.role == other.message.role
+        self.role == other.role
             && self.ids == other.ids
             && calls.len() == others.len()
             && calls.iter().zip(others).all(alike)

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Fragment, IdRule, Rendered, arguments, tool_calls,
+    Fragment, IdRule, ProviderTable, RenderFormat, Rendered, arguments, tool_calls,
     turns::{Speaker, Turns},
 };
 use crate::prompt::{Message, Prompt};
@@ -16,7 +16,8 @@ pub(super) const IDS: IdRule = IdRule { provider: "Gemini", max_bytes: 64, chara
 /// Messages of one role that follow each other are one content of several parts; empty texts have no part. A tool
 /// result is named after the call that it answers; the conversation begins with the user. Speakers' names have no place there.
 pub(super) fn generate_content(prompt: &Prompt<'_>) -> Rendered {
-    let fragment = Fragment::new(prompt, IDS).beginning_with_the_user(IDS.provider);
+    let fragment = Fragment::new(prompt, IDS, ProviderTable::built_in().of(RenderFormat::Gemini))
+        .beginning_with_the_user(IDS.provider);
     let all = Turns::new(&fragment, |index, message| parts(&fragment, index, message));
     let mut out = Map::new();
     if !all.system.is_empty() {

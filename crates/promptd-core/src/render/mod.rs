@@ -27,7 +27,8 @@ use serde_json::{Map, Value};
 use self::tool_ids::{IdRule, ToolIds};
 use crate::{
     finding::{Code, Finding, Place},
-    prompt::{Message, Prompt},
+    profile::CachePlacement,
+    prompt::{Behind, Message, Prompt},
     turn::{Role, ToolCall},
 };
 
@@ -93,6 +94,8 @@ pub struct Rendered {
     pub text: String,
     /// What the format changed or left out, so that the provider accepts the fragment.
     pub findings: Vec<Finding>,
+    /// Where the system messages behind the conversation are; `None`: there are none that stay there.
+    pub behind: Option<Behind>,
 }
 
 impl Rendered {
@@ -106,7 +109,7 @@ impl Rendered {
 #[must_use]
 pub fn render(prompt: &Prompt<'_>, format: RenderFormat) -> Rendered {
     match format {
-        RenderFormat::Text => Rendered { text: text::render(prompt), findings: Vec::new() },
+        RenderFormat::Text => Rendered { text: text::render(prompt), ..Rendered::default() },
         RenderFormat::OpenaiChat => openai::chat(prompt),
         RenderFormat::OpenaiResponses => openai::responses(prompt),
         RenderFormat::AnthropicMessages => anthropic::messages(prompt),
@@ -122,15 +125,17 @@ struct Fragment<'p> {
     ids: ToolIds<'p>,
     /// Messages before this one are left out, system messages apart.
     first: usize,
+    /// The system messages from this one on are behind the conversation, and how.
+    trailing: Option<(usize, Behind)>,
     findings: Vec<Finding>,
 }
 
 impl<'p> Fragment<'p> {
     /// All messages, with ids of tool calls that the provider accepts.
-    fn new(prompt: &'p Prompt<'p>, rule: IdRule) -> Self {
+    fn new(prompt: &'p Prompt<'p>, rule: IdRule, provider: &Provider) -> Self {
         let ids = ToolIds::new(&prompt.messages, rule);
         let findings = ids.finding(rule).into_iter().collect();
-        Self { messages: &prompt.messages, ids, first: 0, findings }
+        Self { messages: &prompt.messages, ids, first: 0, trailing: trailing(prompt, provider), findings }
     }
 
     /// Less what comes before the first message of the user that has text, system messages apart.
@@ -158,8 +163,36 @@ impl<'p> Fragment<'p> {
     }
 
     fn rendered(self, json: &Value) -> Rendered {
-        Rendered { text: json.to_string(), findings: self.findings }
+        Rendered { text: json.to_string(), findings: self.findings, behind: self.trailing.map(|(_, behind)| behind) }
     }
+
+    /// The role that a message has in the provider's request.
+    fn role(&self, index: usize, message: &Message<'_>) -> Role {
+        match self.trailing {
+            Some((first, Behind::User)) if index >= first && message.role == Role::System => Role::User,
+            _ => message.role,
+        }
+    }
+}
+
+/// The first message behind the conversation of a profile that keeps its system messages there, and how they are sent: as the
+/// user's they need a conversation that the user has begun.
+fn trailing(prompt: &Prompt<'_>, provider: &Provider) -> Option<(usize, Behind)> {
+    if prompt.cache_placement != CachePlacement::Trailing {
+        return None;
+    }
+    let messages = &prompt.messages;
+    let first = messages.iter().rposition(|message| message.origin.is_some()).map_or(0, |last| last + 1);
+    messages[first..].iter().find(|message| message.role == Role::System)?;
+    let is_users = |message: &Message<'_>| {
+        message.origin.is_some() && message.role == Role::User && !message.content.trim().is_empty()
+    };
+    let behind = match provider.behind_conversation {
+        Some(Role::System) if first > 0 => Behind::System,
+        Some(Role::User) if messages.iter().any(is_users) => Behind::User,
+        _ => Behind::SystemPart,
+    };
+    Some((first, behind))
 }
 
 /// The tools that a message calls.

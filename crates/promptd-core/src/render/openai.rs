@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{BLANK_LINE, Fragment, IdRule, Rendered, tool_calls};
+use super::{BLANK_LINE, Fragment, IdRule, ProviderTable, RenderFormat, Rendered, tool_calls};
 use crate::{
     prompt::{Message, Prompt},
     turn::{Role, ToolCall},
@@ -19,7 +19,7 @@ const MAX_NAME_CHARS: usize = 64;
 /// `messages`. System messages have the role `system`, which every model and every compatible server takes; newer
 /// models read it as `developer`.
 pub(super) fn chat(prompt: &Prompt<'_>) -> Rendered {
-    let fragment = Fragment::new(prompt, CHAT_IDS);
+    let fragment = Fragment::new(prompt, CHAT_IDS, ProviderTable::built_in().of(RenderFormat::OpenaiChat));
     let messages: Vec<Value> =
         fragment.messages().map(|(index, message)| chat_message(&fragment, index, message)).collect();
     fragment.rendered(&json!({ "messages": messages }))
@@ -27,7 +27,7 @@ pub(super) fn chat(prompt: &Prompt<'_>) -> Rendered {
 
 pub(super) fn chat_message(fragment: &Fragment<'_>, index: usize, message: &Message<'_>) -> Value {
     let mut out = Map::new();
-    out.insert("role".into(), message.role.as_str().into());
+    out.insert("role".into(), fragment.role(index, message).as_str().into());
     if let Some(name) = speaker(message) {
         out.insert("name".into(), name.into());
     }
@@ -62,7 +62,7 @@ fn speaker<'a>(message: &Message<'a>) -> Option<&'a str> {
 /// `instructions`, the system messages that come first, and `input`, everything else. Speakers' names have no place
 /// there.
 pub(super) fn responses(prompt: &Prompt<'_>) -> Rendered {
-    let fragment = Fragment::new(prompt, RESPONSES_IDS);
+    let fragment = Fragment::new(prompt, RESPONSES_IDS, ProviderTable::built_in().of(RenderFormat::OpenaiResponses));
     let front = prompt.messages.iter().take_while(|message| message.role == Role::System).count();
     let first = &prompt.messages[..front];
     let mut out = Map::new();
@@ -83,7 +83,9 @@ fn input_items(fragment: &Fragment<'_>, index: usize, message: &Message<'_>) -> 
     let calls = tool_calls(message);
     let mut items = Vec::with_capacity(1 + calls.len());
     if !message.content.is_empty() || calls.is_empty() {
-        items.push(json!({ "type": "message", "role": message.role.as_str(), "content": message.content }));
+        items.push(
+            json!({ "type": "message", "role": fragment.role(index, message).as_str(), "content": message.content }),
+        );
     }
     for (call, id) in calls.iter().zip(fragment.ids.calls(index)) {
         items.push(json!({

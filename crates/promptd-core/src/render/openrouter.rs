@@ -14,12 +14,12 @@ pub(super) const IDS: IdRule = IdRule { provider: "OpenRouter", max_bytes: 40, c
 /// A system message is a list of one part, marked or not, so that its form never changes; so is a user's message that is
 /// marked. Messages of the assistant and results of tools keep their text, and have the mark beside it.
 pub(super) fn chat(prompt: &Prompt<'_>) -> Rendered {
-    let fragment = Fragment::new(prompt, IDS);
+    let fragment = Fragment::new(prompt, IDS, ProviderTable::built_in().of(RenderFormat::OpenrouterChat));
     let marked = breakpoints(prompt, ProviderTable::built_in().of(RenderFormat::OpenrouterChat));
     let message = |(index, message)| {
         let mut out = openai::chat_message(&fragment, index, message);
         let is_marked = marked.binary_search(&index).is_ok();
-        match message.role {
+        match fragment.role(index, message) {
             Role::System => as_part(&mut out, is_marked),
             Role::User if is_marked => as_part(&mut out, true),
             _ if is_marked => mark(&mut out),

@@ -27,7 +27,7 @@ impl Turns {
         let mut all = Self { system: Vec::new(), turns: Vec::new() };
         for (index, message) in fragment.messages() {
             let mut blocks = blocks(index, message);
-            let speaker = match message.role {
+            let speaker = match fragment.role(index, message) {
                 Role::System => {
                     all.system.append(&mut blocks);
                     continue;

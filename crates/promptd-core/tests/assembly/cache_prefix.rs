@@ -2,7 +2,7 @@
 
 use promptd_core::{
     profile::{Input, Profile, SectionSpec, Stability, Type},
-    prompt::{Prepared, Prompt},
+    prompt::{Behind, Prepared, Prompt},
     render::{RenderFormat, render},
     turn::{Channel, Conversation, ConversationMessage, ResponseFormat, Role, Segment, Snippet, Turn, User},
 };
@@ -33,7 +33,7 @@ fn session() -> Turn {
         user: Some(User { id: "u7".into(), name: "Dana".into() }),
         channel: Some(Channel { name: "sms".into(), ..Channel::default() }),
         conversation: Conversation {
-            messages: (4..12).map(said).collect(),
+            messages: (4..13).map(said).collect(),
             segments: vec![segment],
             first_index: 4,
             held_cut: Some(4),
@@ -181,7 +181,7 @@ proptest! {
 #[test]
 fn the_prompts_of_the_property_have_marks() {
     let (workspace, session) = (workspace(), session());
-    for (profile, marks) in [("five-layer", 1), ("kern", 3), ("airi", 3), ("kai-remote", 0)] {
+    for (profile, marks) in [("five-layer", 1), ("cache-first", 3), ("kern", 3), ("airi", 3), ("kai-remote", 0)] {
         let turn = varied(&session, workspace.profiles.get(profile).unwrap(), 0, 0);
         let prompt = prompt(&workspace, profile, &turn);
         for format in MARKED {
@@ -189,5 +189,94 @@ fn the_prompts_of_the_property_have_marks() {
             let found = blocks(&fragment, format).iter().filter(|(_, is_marked)| *is_marked).count();
             assert_eq!(found, marks, "{profile}, {format:?}");
         }
+    }
+}
+
+/// The role of the last message of a fragment, and whether it has the clock.
+fn last(fragment: &Value, list: &str) -> (String, bool) {
+    let last = fragment[list].as_array().unwrap().last().unwrap().clone();
+    (last["role"].as_str().unwrap().to_owned(), last.to_string().contains("Current time"))
+}
+
+#[test]
+fn what_is_volatile_is_behind_the_conversation_in_the_role_that_the_provider_allows() {
+    let workspace = workspace();
+    let profile = workspace.profiles.get("cache-first").unwrap();
+    let turn = varied(&session(), profile, u16::MAX, 1);
+    let formats = [
+        (RenderFormat::OpenaiChat, "messages", "system", Behind::System),
+        (RenderFormat::OpenaiResponses, "input", "system", Behind::System),
+        (RenderFormat::AnthropicMessages, "messages", "user", Behind::User),
+        (RenderFormat::BedrockConverse, "messages", "user", Behind::User),
+        (RenderFormat::OpenrouterChat, "messages", "user", Behind::User),
+        (RenderFormat::Gemini, "contents", "user", Behind::User),
+    ];
+    let front = |value: &Value| value.to_string().contains("Current time");
+    for (format, list, role, behind) in formats {
+        // The newest message is the model's, as when a timer starts the turn, or the user's.
+        for last_message in [1, 0] {
+            let mut turn = turn.clone();
+            turn.conversation.messages.truncate(turn.conversation.messages.len() - last_message);
+            let prompt = prompt(&workspace, "cache-first", &turn);
+            let rendered = render(&prompt, format);
+            let fragment: Value = serde_json::from_str(&rendered.text).unwrap();
+            assert_eq!((last(&fragment, list), rendered.behind), ((role.to_owned(), true), Some(behind)), "{format:?}");
+            assert!(!front(&fragment["system"]) && !front(&fragment["systemInstruction"]), "{format:?}");
+        }
+        // A conversation cannot begin with it.
+        let alone = Turn { conversation: Conversation::default(), ..turn.clone() };
+        let prompt_alone = prompt(&workspace, "cache-first", &alone);
+        let rendered = render(&prompt_alone, format);
+        assert_eq!(rendered.behind, Some(Behind::SystemPart), "{format:?}");
+        let fragment: Value = serde_json::from_str(&rendered.text).unwrap();
+        let is_apart = !fragment["system"].is_null() || !fragment["systemInstruction"].is_null();
+        assert_eq!(front(&fragment["system"]) || front(&fragment["systemInstruction"]), is_apart, "{format:?}");
+        let plain = Turn { inputs: Map::new(), ..turn.clone() };
+        assert_eq!(render(&prompt(&workspace, "five-layer", &plain), format).behind, None, "{format:?}");
+    }
+}
+
+/// The same sections with the same texts, in another order.
+#[test]
+fn cache_first_says_what_five_layer_says() {
+    let workspace = workspace();
+    let texts = |profile: &str| {
+        let turn = varied(&session(), workspace.profiles.get(profile).unwrap(), u16::MAX, 2);
+        let prompt = prompt(&workspace, profile, &turn);
+        let own = prompt.sections.iter().filter(|section| !section.id.starts_with("conversation/"));
+        let mut texts: Vec<_> = own
+            .filter(|section| section.id != "conversation")
+            .map(|section| (section.id.to_string(), prompt.section_text(section).map(str::to_owned)))
+            .collect();
+        texts.sort();
+        texts
+    };
+    assert_eq!(texts("cache-first"), texts("five-layer"));
+    let cache_first = workspace.profiles.get("cache-first").unwrap();
+    let stabilities: Vec<Stability> = cache_first.sections().map(|(_, section)| section.stability).collect();
+    assert!(stabilities.is_sorted(), "{stabilities:?}");
+}
+
+#[test]
+fn the_clock_is_as_exact_as_the_input_says_in_the_zone_of_the_turn() {
+    let workspace = workspace();
+    for (clock, zone, now, expected) in [
+        ("second", "Europe/Berlin", "2026-04-02T09:15:42Z", "2026-04-02T11:15:42+02:00"),
+        ("minute", "Europe/Berlin", "2026-04-02T09:15:42.7Z", "2026-04-02T11:15:00+02:00"),
+        ("hour", "Asia/Kolkata", "2026-04-02T09:15:42Z", "2026-04-02T14:00:00+05:30"),
+        ("day", "America/Los_Angeles", "2026-04-02T05:15:42Z", "2026-04-01T00:00:00-07:00"),
+        // The day begins before the clocks change.
+        ("day", "Europe/Berlin", "2026-03-29T09:15:42Z", "2026-03-29T00:00:00+01:00"),
+        // The hour is there twice.
+        ("hour", "Europe/Berlin", "2026-10-25T01:15:42Z", "2026-10-25T02:00:00+01:00"),
+        ("day", "UTC", "0001-01-01T00:00:07Z", "0001-01-01T00:00:00+00:00"),
+    ] {
+        let inputs = [("clock".to_owned(), json!(clock))].into_iter().collect();
+        let time_zone = Some(jiff::tz::TimeZone::get(zone).unwrap());
+        let turn = Turn { time_zone, inputs, ..Turn::at(now.parse().unwrap()) };
+        let prompt = prompt(&workspace, "cache-first", &turn);
+        let facts = prompt.sections.iter().find(|section| section.id == "runtime_facts").unwrap();
+        let text = prompt.section_text(facts).unwrap();
+        assert!(text.contains(&format!("- Current time: {expected}\n")), "{clock} {zone}:\n{text}");
     }
 }

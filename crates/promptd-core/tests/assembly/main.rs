@@ -1,8 +1,15 @@
 //! Assembly through the public API: what a team sees that uses this crate in-process.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "a test fails by panicking"
+)]
 
 mod cache_prefix;
+mod cache_session;
 mod conversations;
 mod digests;
 mod file_settings;

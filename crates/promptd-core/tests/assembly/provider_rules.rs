@@ -358,7 +358,7 @@ proptest! {
     #[test]
     fn every_fragment_keeps_the_rules_of_its_provider(
         parts in prop::collection::vec(part(), 0..14),
-        profile in prop::sample::select(vec!["five-layer", "kern", "airi", "lucidpal"]),
+        profile in prop::sample::select(vec!["five-layer", "cache-first", "kern", "airi", "lucidpal"]),
         limit: u8,
     ) {
         let workspace = workspace();
@@ -408,7 +408,7 @@ fn reported_conversations() {
     ];
     let workspace = workspace();
     for (why, parts, texts) in rows {
-        for profile in ["five-layer", "kern", "airi", "lucidpal"] {
+        for profile in ["five-layer", "cache-first", "kern", "airi", "lucidpal"] {
             let conversation = Conversation { messages: conversation(&parts), ..Conversation::default() };
             let turn = Turn { conversation, ..turn() };
             let prompt = prompt(&workspace, profile, &turn);

@@ -47,6 +47,7 @@ pub(super) fn compile(
         compiler.faults.push(fault);
     }
     compiler.unique(&raw.messages);
+    compiler.needs_a_base(&raw);
     compiler.reach_summaries(&raw.messages, &parts);
     share_budgets(&mut parts, &compiler.budgets, &compiler.inputs);
     compiler.prove_stability(&raw.messages, &parts);
@@ -116,6 +117,19 @@ impl Compiler<'_> {
             ephemeral: raw.ephemeral.unwrap_or(false),
             is_card,
             sections,
+        }
+    }
+
+    /// What is left of these was for a profile that this one lies over.
+    fn needs_a_base(&mut self, raw: &RawProfile) {
+        if raw.extends.is_some() {
+            return;
+        }
+        if let Some(order) = &raw.order {
+            self.fault(order, "`order` needs `extends`".to_owned());
+        }
+        for section in raw.messages.iter().flat_map(|message| &message.sections).filter(|section| section.moves) {
+            self.fault(&section.id, "`move` needs `extends`".to_owned());
         }
     }
 

@@ -30,6 +30,8 @@ pub(super) struct RawProfile {
     pub description: Option<Spanned<String>>,
     /// `cache`.
     pub cache: Option<Spanned<String>>,
+    /// `order`: the names of messages, in their order.
+    pub order: Option<Spanned<Vec<String>>>,
     /// `tool_allowlist`.
     pub tool_allowlist: Option<RawToolAllowlist>,
     /// `reply`.
@@ -116,6 +118,7 @@ impl RawProfile {
             extends: text(&mut fields, "extends", file),
             description: text(&mut fields, "description", file),
             cache: text(&mut fields, "cache", file),
+            order: texts(&mut fields, "order", file),
             tool_allowlist: RawToolAllowlist::read(&mut fields, file),
             reply: RawReply::read(&mut fields, file),
             inputs: fields.pairs("inputs").iter().map(input).collect(),

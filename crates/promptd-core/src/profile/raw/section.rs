@@ -14,6 +14,8 @@ macro_rules! raw_section {
             pub id: Spanned<String>,
             /// `remove`.
             pub remove: bool,
+            /// `move`: whether it is taken out of the message that the base has it in.
+            pub moves: bool,
             /// `after`: the section that a new one follows.
             pub after: Option<Spanned<String>>,
             $($(#[doc = $doc])+ pub $field: Option<$ty>,)+
@@ -28,6 +30,7 @@ macro_rules! raw_section {
                 let section = Self {
                     id: id.clone().unwrap_or_else(|| spanned(String::new(), fields.at(), file)),
                     remove: fields.bool("remove").unwrap_or(false),
+                    moves: fields.bool("move").unwrap_or(false),
                     after: text(&mut fields, "after", file),
                     $($field: $read(&mut fields, $key, file),)+
                 };
@@ -38,7 +41,7 @@ macro_rules! raw_section {
             /// This section, with what it leaves out taken from `base`.
             #[must_use]
             pub(crate) fn over(self, base: Self) -> Self {
-                Self { id: self.id, remove: self.remove, after: self.after, $($field: self.$field.or(base.$field),)+ }
+                Self { id: self.id, remove: self.remove, moves: self.moves, after: self.after, $($field: self.$field.or(base.$field),)+ }
             }
         }
     };

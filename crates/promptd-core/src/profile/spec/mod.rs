@@ -65,6 +65,8 @@ pub enum CachePlacement {
     /// After the fronts that stay the same, by the stability of sections; and in the conversation.
     #[default]
     Plan,
+    /// As [`Plan`](Self::Plan), and system messages behind the conversation stay there, in the role that the provider allows.
+    Trailing,
     /// After the system messages at the front, whatever their stability; and in the conversation, where all results of a
     /// message's calls count as one message, and one with several results is never marked.
     AsSystem,

@@ -6,6 +6,6 @@ mod report;
 mod span;
 
 pub(crate) use prompt::sort_findings;
-pub use prompt::{CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Memo, Message, Prompt};
+pub use prompt::{Behind, CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Memo, Message, Prompt};
 pub use report::{Holder, Outcome, Position, SectionReport, Size, Source};
 pub use span::{How, Origin, OriginKind, Span};

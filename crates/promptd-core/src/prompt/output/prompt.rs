@@ -136,6 +136,32 @@ pub struct CachePlan {
     pub stable_bytes: u64,
     /// SHA-256 of the prefix; docs/rules.md has the exact bytes.
     pub stable_digest: Digest,
+    /// Where [`render`](crate::render::render) has put the system messages behind the conversation; `None`: there are none, or nothing
+    /// was rendered.
+    pub behind_conversation: Option<Behind>,
+}
+
+/// Where the system messages behind the conversation are in a provider's request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behind {
+    /// There, as messages of the system.
+    System,
+    /// There, as the user's.
+    User,
+    /// At the end of the system part: the provider, or this conversation, allows none there.
+    SystemPart,
+}
+
+impl Behind {
+    /// Its name in answers.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::SystemPart => "system_part",
+        }
+    }
 }
 
 impl CachePlan {
@@ -152,6 +178,7 @@ impl CachePlan {
             stable_bytes: whole.iter().map(|message| message.size.bytes).sum::<u64>()
                 + rest.first().map_or(0, |next| next.cache_prefix.bytes),
             stable_digest: digest::list(whole.iter().map(|message| message.digest).chain(chunks.iter().copied())),
+            behind_conversation: None,
         }
     }
 }

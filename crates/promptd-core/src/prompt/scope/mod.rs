@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use crate::{
     finding::{Finding, Place},
     profile::Profile,
+    time::Moment,
     turn::{Agent, Channel, Segment, Snippet, Turn, User},
     workspace::{MANIFEST, Skill, Snapshot},
 };
@@ -30,6 +31,8 @@ pub(super) struct TurnScope<'a> {
     pub snapshot: &'a Snapshot,
     pub turn: &'a Turn,
     pub profile: &'a Profile,
+    /// The clock, as exact as the profile has it.
+    now: Moment,
     /// The workspace's files, as this turn may see them.
     pub files: Files<'a>,
     /// The profile's inputs.
@@ -92,7 +95,10 @@ impl<'a> TurnScope<'a> {
                 ]
             });
         let files = Files::new(snapshot, profile, turn);
+        let zone = turn.time_zone.as_ref().unwrap_or(&snapshot.manifest.agent.time_zone);
+        let now = clock::now(profile, &inputs, turn, zone);
         Self {
+            now,
             snapshot,
             turn,
             profile,

@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
+use promptd_contract::proto;
 use promptd_core::{
     budget::{BudgetUnit, PromptBudget},
     finding::Code,
-    prompt::{self, Prompt, TurnError},
+    prompt::{self, Prepared, Prompt, TurnError},
+    settings::Settings,
     tokens::Encoding,
-    turn::Turn,
+    turn::{Snippet, Turn},
 };
 use proptest::{collection::vec, option, prelude::*};
 
@@ -113,5 +115,47 @@ proptest! {
                 Err(error) => prop_assert!(false, "{}: {}", profile, error),
             }
         }
+    }
+}
+
+/// A workspace with rules of short lines, and a turn with snippets of one size each.
+fn of_parts(budget: PromptBudget, lines: usize, snippets: &[usize]) -> (Prepared, Turn) {
+    let mut files = Files::new();
+    files.insert("AGENTS.md".into(), "Name the berth, and never guess a tide.\n".repeat(lines).into_bytes());
+    files.insert("workspace.yaml".into(), yaml(Some(budget), &[]).into_bytes());
+    let mut turn = checked(proto::Turn::default()).unwrap();
+    let snippet = |words: &usize| Snippet { content: "tide ".repeat(*words), ..Snippet::default() };
+    turn.knowledge = snippets.iter().map(snippet).collect();
+    (snapshot(&files, &Settings::default()).unwrap(), turn)
+}
+
+proptest! {
+    /// What a budget leaves unused is less than the largest part that is taken whole, and a twentieth of it.
+    #[test]
+    fn no_budget_is_wasted_beyond_its_bound(
+        max in 200_u32..3_000, unit in 0_usize..3, lines in 0_usize..90, snippets in vec(1_usize..120, 0..30),
+    ) {
+        let unit = [BudgetUnit::Chars, BudgetUnit::Tokens(Encoding::O200kBase), BudgetUnit::Tokens(Encoding::Cl100kBase)][unit];
+        let budget = PromptBudget { max, unit };
+        let (snapshot, turn) = of_parts(budget, lines, &snippets);
+        let Ok(prompt) = prompt::assemble(&snapshot, snapshot.profiles.get("five-layer").unwrap(), &turn) else {
+            return Ok(())
+        };
+        let largest = snippets.iter().map(|words| unit.size(&"tide ".repeat(*words))).max().unwrap_or(0);
+        // With a snippet come its tags, with the first one the heading, and with a file its heading and the marker of a cut.
+        let around = if unit == BudgetUnit::Chars { 400 } else { 90 };
+        let left = max as usize - size(&prompt, unit);
+        prop_assert!(!is_cut(&prompt) || left <= largest + around + max as usize / 20, "{left} of {budget:?} are left");
+    }
+}
+
+#[test]
+fn a_budget_that_no_prompt_can_keep_is_known_before_one_is_asked_for() {
+    let unit = BudgetUnit::Tokens(Encoding::O200kBase);
+    for (max, is_kept) in [(5, false), (500, true)] {
+        let (snapshot, _) = of_parts(PromptBudget { max, unit }, 3, &[]);
+        assert!(prompt::may_lose(&snapshot));
+        let found = prompt::forecast(&snapshot);
+        assert_eq!(found.iter().all(|finding| finding.code != Code::BudgetTooSmall), is_kept, "{found:?}");
     }
 }

@@ -137,6 +137,8 @@ codes! {
     BudgetNearlyFull = "BUDGET_NEARLY_FULL", Info, "Raise `budget.max`, or shorten the largest sections, before something is cut.";
     /// A prompt has more spans than one answer may have; some sections have one for all of their text.
     SpansLimited = "SPANS_LIMITED", Info, "Nothing, or ask for spans of a shorter prompt: the text itself is complete.";
+    /// What must not be cut exceeds the workspace's budget, so that no prompt can be assembled.
+    BudgetTooSmall = "BUDGET_TOO_SMALL", Error, "Raise `budget.max`, or pin less.";
     /// More findings than a response carries.
     FindingsOmitted = "FINDINGS_OMITTED", Info, "Run `promptd check` to see them all.";
 

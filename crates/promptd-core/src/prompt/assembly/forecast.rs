@@ -1,7 +1,13 @@
 //! The findings that prompts of a workspace will have, before any has been asked for.
 
 use super::{assemble::assemble, prepared::Prepared};
-use crate::{finding::Finding, time::Moment, turn::Turn, workspace::Snapshot};
+use crate::{
+    finding::{Code, Finding, Place},
+    prompt::validate::TurnError,
+    time::Moment,
+    turn::Turn,
+    workspace::{MANIFEST, Snapshot},
+};
 
 /// The findings of a plain turn and of a heartbeat turn by the workspace's own profile, without those of the snapshot:
 /// what is cut is known only once a prompt is assembled.
@@ -11,8 +17,13 @@ pub fn forecast(snapshot: &Prepared) -> Vec<Finding> {
     let turns = [false, true].map(|heartbeat| Turn { heartbeat, ..Turn::at(Moment::EPOCH) });
     let mut found = Vec::new();
     for turn in &turns {
-        if let Ok(prompt) = assemble(snapshot, profile, turn) {
-            found.extend(prompt.findings.into_iter().map(std::borrow::Cow::into_owned));
+        match assemble(snapshot, profile, turn) {
+            Ok(prompt) => found.extend(prompt.findings.into_iter().map(std::borrow::Cow::into_owned)),
+            Err(TurnError::BudgetTooSmall(error)) => {
+                found.push(Finding::new(Code::BudgetTooSmall, Place::file(MANIFEST), error.to_string()));
+            }
+            // A profile may need what only a turn can bring.
+            Err(TurnError::Invalid { .. } | TurnError::Locked { .. }) => {}
         }
     }
     found.retain(|finding| !snapshot.findings.contains(finding));
@@ -35,7 +46,8 @@ pub fn may_lose(snapshot: &Snapshot) -> bool {
     let shown = || snapshot.skills.iter().filter(|skill| skill.is_shown());
     let block =
         || shown().map(|skill| ESCAPED * (skill.name.len() + skill.description.len() + skill.location.len()) + TAGS);
-    snapshot.documents.values().any(|document| document.chars > context.max_chars_of(&document.path))
+    snapshot.manifest.budget.limit.is_some()
+        || snapshot.documents.values().any(|document| document.chars > context.max_chars_of(&document.path))
         || sizes().sum::<usize>() > context.max_chars_total
         || shown().count() > skills.max_shown
         || shown().any(|skill| skill.description.len() > skills.max_description_chars)

@@ -81,7 +81,9 @@ impl Sources {
                 (OriginKind::Setting, manifest.inputs.get(&input.field.name)),
                 (OriginKind::Profile, input.field.default.as_ref()),
             ];
-            given.into_iter().for_each(|(kind, value)| all.add_json(kind, &path, value.unwrap_or(&Value::Null)));
+            for (kind, value) in given {
+                all.add_json(kind, &path, value.unwrap_or(&Value::Null));
+            }
         }
         all
     }

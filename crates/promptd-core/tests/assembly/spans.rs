@@ -125,6 +125,19 @@ fn what_is_escaped_is_only_what_was_escaped() {
             "template profile knowledge \"\\n</snippet>\"",
         ]
     );
+    let same = |title: &str| Snippet { content: "same".into(), source: String::new(), title: title.into() };
+    let turn = Turn { knowledge: vec![same("one"), same("two")], ..turn.clone() };
+    let both = shown(&traced(&workspace, "five-layer", &turn), "knowledge");
+    let values: Vec<_> = both.iter().filter(|span| span.starts_with("verbatim")).collect();
+    assert_eq!(
+        values,
+        [
+            "verbatim turn turn.knowledge[0].title 0..3 \"one\"",
+            "verbatim turn turn.knowledge[0].content 0..4 \"same\"",
+            "verbatim turn turn.knowledge[1].title 0..3 \"two\"",
+            "verbatim turn turn.knowledge[1].content 0..4 \"same\"",
+        ]
+    );
     let skills = shown(&prompt, "skills");
     let of_file: Vec<_> = skills.iter().filter(|span| span.contains(" file ")).collect();
     assert_eq!(

@@ -113,7 +113,7 @@ fn turn(session: &Value, n: usize, held_cut: u64) -> Turn {
         knowledge: vec![snippet(n), snippet(n + 2)],
         conversation_summary: text("summaries", n / SUMMARY),
         conversation: Conversation { messages, held_cut: Some(held_cut), ..Conversation::default() },
-        ..Turn::at(promptd_core::time::Moment::new(1_775_116_800 + PAUSE * n as i64, 0).unwrap())
+        ..Turn::at(promptd_core::time::Moment::new(1_775_116_800 + PAUSE * i64::try_from(n).unwrap(), 0).unwrap())
     }
 }
 
@@ -125,7 +125,9 @@ fn said(role: Role, turn: usize, text: &str) -> ConversationMessage {
 /// The shares as a table of docs/performance.md.
 pub fn table(shares: &[Share]) -> String {
     let mut out = String::from("| Format | Model | Smallest prefix, tokens |");
-    PROFILES.iter().for_each(|profile| _ = write!(out, " `{profile}` |"));
+    for profile in PROFILES {
+        let _ = write!(out, " `{profile}` |");
+    }
     out.push_str("\n| --- | --- | --: | --: | --: |\n");
     for share in shares.iter().filter(|share| share.profile == PROFILES[0]) {
         let _ = write!(out, "| `{}` | {} | {} |", share.format.as_str(), share.model, share.minimum);

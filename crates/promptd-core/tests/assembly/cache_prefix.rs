@@ -24,7 +24,7 @@ fn workspace() -> Prepared {
 /// What a session keeps: everything that is not volatile.
 fn session() -> Turn {
     let said = |n: usize| {
-        let role = if n % 2 == 0 { Role::User } else { Role::Assistant };
+        let role = if n.is_multiple_of(2) { Role::User } else { Role::Assistant };
         ConversationMessage::new(role, &format!("Message {n}."))
     };
     let segment = Segment { id: "one".into(), message_end: 4, summary: "They met.".into(), ..Segment::default() };
@@ -65,7 +65,7 @@ fn value(ty: &Type, n: u32) -> Value {
     match ty {
         Type::Text | Type::Any => json!(format!("value {n}")),
         Type::Choice(words) => json!(words[n as usize % words.len()]),
-        Type::Bool => json!(n % 2 == 0),
+        Type::Bool => json!(n.is_multiple_of(2)),
         Type::Int(range) | Type::Number(range) => {
             let (least, most) = (range.min.unwrap_or(0.0), range.max.unwrap_or(1000.0));
             json!((least + f64::from(n % 5)).min(most))
@@ -89,7 +89,7 @@ fn varied(base: &Turn, profile: &Profile, bits: u16, n: u32) -> Turn {
     }
     let mut conversation = base.conversation.clone();
     for said in 0..n % 3 * 2 {
-        let role = if said % 2 == 0 { Role::User } else { Role::Assistant };
+        let role = if said.is_multiple_of(2) { Role::User } else { Role::Assistant };
         conversation.messages.push(ConversationMessage::new(role, &format!("Newer {n} {said}.")));
     }
     let snippet = |at: u32| Snippet { content: format!("Snippet {n} {at}."), ..Snippet::default() };
@@ -97,7 +97,7 @@ fn varied(base: &Turn, profile: &Profile, bits: u16, n: u32) -> Turn {
         now: format!("2026-02-28T{:02}:{:02}:{:02}Z", n % 24, n % 60, n * 7 % 60).parse().unwrap(),
         heartbeat: is_set(0),
         variables: if is_set(1) { vec![("Berth".into(), json!(n))] } else { Vec::new() },
-        knowledge: if is_set(2) { (0..n % 3 + 1).map(snippet).collect() } else { Vec::new() },
+        knowledge: if is_set(2) { (0..=n % 3).map(snippet).collect() } else { Vec::new() },
         conversation_summary: text(3, "They spoke"),
         ephemeral_system_prompt: is_set(4).then(|| text(4, "Be brief")),
         conversation,
@@ -194,8 +194,8 @@ fn the_prompts_of_the_property_have_marks() {
 
 /// The role of the last message of a fragment, and whether it has the clock.
 fn last(fragment: &Value, list: &str) -> (String, bool) {
-    let last = fragment[list].as_array().unwrap().last().unwrap().clone();
-    (last["role"].as_str().unwrap().to_owned(), last.to_string().contains("Current time"))
+    let message = fragment[list].as_array().unwrap().last().unwrap();
+    (message["role"].as_str().unwrap().to_owned(), message.to_string().contains("Current time"))
 }
 
 #[test]

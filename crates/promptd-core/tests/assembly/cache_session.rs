@@ -32,7 +32,7 @@ fn files() -> Vec<(String, String)> {
             match fs::read_to_string(&path) {
                 Ok(text) => files.push((path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(), text)),
                 Err(_) if path.is_dir() => folders.push(path),
-                Err(error) => panic!("{path:?}: {error}"),
+                Err(error) => panic!("{}: {error}", path.display()),
             }
         }
     }

@@ -166,6 +166,7 @@ impl Compiler<'_> {
             of: of.to_owned(),
             budget,
             whole,
+            newest_last: list.value.split('|').skip(1).any(|filter| filter.trim_start().starts_with("newest(")),
         }
     }
 

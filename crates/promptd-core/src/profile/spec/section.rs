@@ -124,6 +124,9 @@ pub struct Each {
     pub budget: Option<usize>,
     /// Whether the section is left out unless the budget holds all of it.
     pub whole: bool,
+    /// Whether its newest entries are its last, as of a list that `newest` shortens: the prompt's own budget then leaves out the
+    /// first ones.
+    pub newest_last: bool,
 }
 
 /// How the summaries of a conversation are written.

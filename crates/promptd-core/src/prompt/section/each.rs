@@ -71,7 +71,13 @@ fn fill<'a>(around: &Around<'a, '_>, entries: &[Text], budgets: &mut Budgets) ->
         used += chars(entry.as_str()) + if *index == 0 { 0 } else { chars(&each.between) };
         used <= room
     };
-    let fit = entries[..shown].iter().enumerate().take_while(fits).count();
+    let taken = &entries[..shown];
+    let fitting = if each.newest_last {
+        &taken[shown - taken.iter().rev().enumerate().take_while(fits).count()..]
+    } else {
+        &taken[..taken.iter().enumerate().take_while(fits).count()]
+    };
+    let fit = fitting.len();
     if fit < shown
         && let Some(block) = rendered.blocks.pop()
     {
@@ -81,7 +87,7 @@ fn fill<'a>(around: &Around<'a, '_>, entries: &[Text], budgets: &mut Budgets) ->
         rendered.blocks.push(if fit == 0 {
             TextBlock::dropped(&*spec.id, spec.stability, reason, original)
         } else {
-            let text = around.join(&entries[..fit]);
+            let text = around.join(fitting);
             let included = Size::of(text.as_str());
             TextBlock::included(&*spec.id, spec.stability, text).truncated(reason, original, included)
         });

@@ -11,7 +11,7 @@ mod common;
 
 #[derive(Arbitrary, Debug)]
 struct Input<'a> {
-    files: Vec<(Name, &'a [u8])>,
+    files: Vec<(common::Name, &'a [u8])>,
     per_file: u16,
     total: u16,
     skills: (u8, u8, u16),
@@ -20,31 +20,6 @@ struct Input<'a> {
     knowledge: Vec<(&'a str, &'a str)>,
     /// A `Turn` as bytes, laid over the fields above.
     wire: &'a [u8],
-}
-
-#[derive(Arbitrary, Debug, Clone, Copy)]
-enum Name {
-    Agents,
-    Soul,
-    Identity,
-    Heartbeat,
-    FirstSkill,
-    SecondSkill,
-    Extra,
-}
-
-impl Name {
-    fn path(self) -> &'static str {
-        match self {
-            Self::Agents => "AGENTS.md",
-            Self::Soul => "SOUL.md",
-            Self::Identity => "IDENTITY.md",
-            Self::Heartbeat => "HEARTBEAT.md",
-            Self::FirstSkill => "skills/one/SKILL.md",
-            Self::SecondSkill => "skills/two/SKILL.md",
-            Self::Extra => "docs/more.md",
-        }
-    }
 }
 
 fuzz_target!(|input: Input<'_>| {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use arbitrary::Arbitrary;
 use promptd_core::{finding::Finding, id::Id, profile::{self, ProfileSet}, prompt::{self}, turn::{Turn}, render::{self, RenderFormat}, settings::Settings, workspace::{Load, MemoryTree, load}};
 
 static PROFILES: LazyLock<Arc<ProfileSet>> = LazyLock::new(|| Arc::new(profile::load(&[], None).0));
@@ -44,6 +45,34 @@ pub fn assemble_all(snapshot: &prompt::Prepared, turn: &Turn) {
         }
         for format in RenderFormat::ALL {
             let _ = render::render(&prompt, format);
+        }
+    }
+}
+
+/// A file of the workspace.
+#[allow(dead_code, reason = "not every target writes files")]
+#[derive(Arbitrary, Debug, Clone, Copy)]
+pub enum Name {
+    Agents,
+    Soul,
+    Identity,
+    Heartbeat,
+    FirstSkill,
+    SecondSkill,
+    Extra,
+}
+
+impl Name {
+    #[allow(dead_code, reason = "not every target writes files")]
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Agents => "AGENTS.md",
+            Self::Soul => "SOUL.md",
+            Self::Identity => "IDENTITY.md",
+            Self::Heartbeat => "HEARTBEAT.md",
+            Self::FirstSkill => "skills/one/SKILL.md",
+            Self::SecondSkill => "skills/two/SKILL.md",
+            Self::Extra => "docs/more.md",
         }
     }
 }

@@ -27,7 +27,7 @@ const SECTIONS: [&str; 8] = [
     "ephemeral",
 ];
 
-fn budget() -> impl Strategy<Value = PromptBudget> {
+pub fn budget() -> impl Strategy<Value = PromptBudget> {
     let unit = prop::sample::select(vec![
         BudgetUnit::Chars,
         BudgetUnit::Tokens(Encoding::O200kBase),

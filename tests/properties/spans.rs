@@ -12,6 +12,7 @@ use proptest::{collection::vec, option, prelude::*};
 use serde_json::{Map, Value, json};
 
 use crate::arbitrary::{Files, PROFILES, checked, files, raw_turn, settings, snapshot, text};
+use crate::budget::budget;
 
 /// Everything that a span can be of, by the kind and the name of its origin. Names that are too long are cut, so one may be of
 /// several texts.
@@ -250,7 +251,7 @@ proptest! {
     #[test]
     fn every_byte_of_every_section_is_in_one_span_and_what_is_verbatim_is(
         files in files(), more in more_files(), raw in raw_turn(), settings in settings(), (name, inputs) in profile_and_inputs(),
-        segments in segments(),
+        segments in segments(), budget in option::weighted(0.4, budget()),
     ) {
         let files: Files = files.into_iter().chain(more).collect();
         let Some(snapshot) = snapshot(&files, &settings) else { return Ok(()) };
@@ -259,6 +260,7 @@ proptest! {
             (conversation.first_index, conversation.segments) = (4, segments);
         }
         let Some(mut turn) = checked(raw) else { return Ok(()) };
+        turn.budget = budget;
         for profile in snapshot.profiles.iter() {
             turn.inputs = if profile.name.as_str() == name { inputs.clone() } else { Map::new() };
             check(&files, &snapshot, profile, &turn)?;

@@ -11,18 +11,31 @@ from promptd.v1 import promptd_pb2 as pb
 
 PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 SYSTEM_APART = ("anthropic-messages", "bedrock-converse", "gemini")
+TRAILING_AS_USER = (*SYSTEM_APART, "openrouter-chat")
 ENDS_TRIMMED = ("anthropic-messages", "bedrock-converse")
 
 
-def expected(prompt, kind):
-    """The events of a prompt's messages as the provider takes them, each with the index of its message; and the calls' ids."""
+def expected(prompt, kind, trailing=False):
+    """The events of a prompt's messages as the provider takes them, each with the index of its message; and the calls' ids.
+
+    `trailing`: the system messages behind a conversation in which the user spoke stay there, as the user's for a provider
+    that takes none there.
+    """
     apart, found, ids, waiting = kind in SYSTEM_APART, [], [], []
+    carried = [index for index, m in enumerate(prompt.messages) if m.HasField("conversation_index")]
+    asked = any(prompt.messages[index].role == pb.ROLE_USER and prompt.messages[index].content.strip() for index in carried)
+    behind = carried[-1] if trailing and asked and kind in TRAILING_AS_USER else len(prompt.messages)
+
+    def role_of(index):
+        message = prompt.messages[index]
+        return pb.ROLE_USER if message.role == pb.ROLE_SYSTEM and index > behind else message.role
+
     messages = list(enumerate(prompt.messages))
     if apart:
-        users = [index for index, m in messages if m.role == pb.ROLE_USER and m.content.strip()]
+        users = [index for index, m in messages if role_of(index) == pb.ROLE_USER and m.content.strip()]
         first = users[0] if users else len(messages)
-        messages = [(index, m) for index, m in messages if index >= first or m.role == pb.ROLE_SYSTEM]
-        messages.sort(key=lambda message: message[1].role != pb.ROLE_SYSTEM)
+        messages = [(index, m) for index, m in messages if index >= first or role_of(index) == pb.ROLE_SYSTEM]
+        messages.sort(key=lambda message: role_of(message[0]) != pb.ROLE_SYSTEM)
     for index, message in messages:
         if message.role == pb.ROLE_TOOL:
             at = next(at for at, (id, _) in enumerate(waiting) if id == message.tool_call_id)
@@ -31,7 +44,7 @@ def expected(prompt, kind):
             continue
         calls = list(message.tool_calls)
         if said(message.content, kind, bool(calls)):
-            found.append((index, (pb.Role.Name(message.role).removeprefix("ROLE_").lower(), message.content)))
+            found.append((index, (pb.Role.Name(role_of(index)).removeprefix("ROLE_").lower(), message.content)))
         for call in calls:
             waiting.append((call.id, len(ids)))
             found.append((index, ("call", len(ids), call.name, arguments(call.arguments_json, kind))))

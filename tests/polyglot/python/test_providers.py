@@ -21,7 +21,7 @@ CONVERSATIONS = json.loads((ROOT / "tests/polyglot/conversations.json").read_tex
 FORMATS = {name.removeprefix("RENDER_FORMAT_").lower().replace("_", "-"): value for name, value in pb.RenderFormat.items()}
 FORMATS = {name: value for name, value in FORMATS.items() if name not in ("unspecified", "text")}
 # With a conversation and without one.
-WITH = ["five-layer", "lucidpal", "airi", "kern"]
+WITH = ["five-layer", "cache-first", "lucidpal", "airi", "kern"]
 WITHOUT = ["kai-remote", "kai-heartbeat"]
 CASES = [pytest.param(case, profile, id=f"{profile}: {case['name']}") for case in CONVERSATIONS for profile in WITH]
 CASES += [pytest.param(CONVERSATIONS[0], profile, id=profile) for profile in WITHOUT]
@@ -77,9 +77,9 @@ def send(sdks, stub, kind, fragment):
     return body
 
 
-def wanted(prompt, kind):
+def wanted(prompt, kind, profile):
     """The events that must arrive, the message of each, and the ids of the prompt's calls."""
-    events, ids = expected(prompt, kind)
+    events, ids = expected(prompt, kind, profile == "cache-first")
     if kind == "openai-responses":
         front = [event[1] for _, event in events]
         front = events[: next((at for at, (_, event) in enumerate(events) if event[0] != "system"), len(front))]
@@ -99,7 +99,7 @@ def changes_every_turn(prompt, index):
 def test_what_arrives_is_what_the_prompt_says(prompts, sdks, stub, case, profile, kind):
     prompt = assemble(prompts, case, profile, kind)
     read = Read(kind, send(sdks, stub, kind, json.loads(prompt.rendered)))
-    events, messages, ids = wanted(prompt, kind)
+    events, messages, ids = wanted(prompt, kind, profile)
     assert read.events == events
     assert all(1 <= len(id) <= LONGEST_IDS.get(kind, 64) for id in read.ids)
     if kind in MARKING:
@@ -120,14 +120,14 @@ def test_what_arrives_is_what_the_prompt_says(prompts, sdks, stub, case, profile
     assert reported == (lost != [])
 
 
-@pytest.mark.parametrize("profile", ["kern"])
+@pytest.mark.parametrize("profile", ["cache-first", "kern"])
 def test_providers_with_marks_are_asked_to_keep_the_same_prefixes(prompts, sdks, stub, profile):
     [case] = [case for case in CONVERSATIONS if case.get("marked")]
     marked = {}
     for kind in MARKING:
         prompt = assemble(prompts, case, profile, kind)
         read = Read(kind, send(sdks, stub, kind, json.loads(prompt.rendered)))
-        sent = wanted(prompt, kind)[1]
+        sent = wanted(prompt, kind, profile)[1]
         found = {sent[at] for at in read.marked}
         assert len(found) == len(read.marked)
         assert any(prompt.messages[index].role == pb.ROLE_SYSTEM for index in found)

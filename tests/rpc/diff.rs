@@ -9,6 +9,7 @@ use promptd_contract::proto::{
 use promptd_core::{
     id::Id,
     profile::ProfileSet,
+    render::RenderFormat,
     workspace::{self, Load, MemoryTree},
 };
 use promptd_source::store::{Loaded, State};
@@ -69,7 +70,7 @@ async fn two_revisions_are_compared() {
     let (before, after) = (found.before.as_ref().unwrap(), found.after.as_ref().unwrap());
     assert_eq!((&before.revision, &after.revision), (&first, &second));
     assert!(before.size.unwrap().tokens.unwrap() > after.size.unwrap().tokens.unwrap());
-    assert_eq!(found.caches.len(), 5);
+    assert_eq!(found.caches.len(), RenderFormat::ALL.len() - 1, "one a format but plain text");
     assert!(found.caches.iter().all(|cache| cache.kept_bytes < cache.before_bytes && !cache.section.is_empty()));
     // The other way round, and against the newest, which is the default of both sides.
     let back = DiffPromptRequest { before_revision: second, ..request(Some(After::AfterRevision(first.clone()))) };

@@ -70,7 +70,7 @@ impl ProfileSet {
         self.errors.get(name)
     }
 
-    /// The operator's files, from which [`load`](super::load) makes the same profiles: of an invalid one its last good version.
+    /// The operator's files, from which [`load`](super::load()) makes the same profiles: of an invalid one its last good version.
     #[must_use]
     pub fn files_of_operator(&self) -> &[ProfileFile] {
         &self.operator

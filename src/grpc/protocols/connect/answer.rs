@@ -20,7 +20,7 @@ use tonic::{Code, Status, body::Body};
 use super::{
     compression::gzip,
     error,
-    message::{LARGE_BYTES, only},
+    message::only,
     procedure::{Codec, ContentType},
 };
 use crate::grpc::{
@@ -31,6 +31,10 @@ use crate::grpc::{
 use promptd_contract::json;
 
 const GZIP: HeaderValue = HeaderValue::from_static("gzip");
+
+/// Answers from this size on are written as JSON on a blocking thread: a page of 300 workspaces takes milliseconds. Most prompts
+/// are smaller, and waiting for a thread would cost them more than it saves others.
+const LARGE_JSON_BYTES: usize = 32 << 10;
 
 /// The flag of a stream's last message, which says how it ended.
 const END: u8 = 2;
@@ -85,7 +89,7 @@ impl Outgoing {
         let (_, message) = only(&frame)?;
         let (codec, compressed) = (self.content_type.codec, self.gzip);
         let message = frame.slice_ref(message);
-        let message = if compressed || (codec == Codec::Json && message.len() >= LARGE_BYTES) {
+        let message = if compressed || (codec == Codec::Json && message.len() >= LARGE_JSON_BYTES) {
             let output = output.clone();
             run_heavy(&self.limits, move || written(codec, compressed, &output, message)).await?
         } else {

@@ -25,9 +25,8 @@ use crate::grpc::{
 };
 use promptd_contract::json;
 
-/// Messages from this size on are read and written on a blocking thread, and so is what is compressed: no other call waits
-/// behind them. A page of 300 workspaces takes milliseconds as JSON.
-pub(super) const LARGE_BYTES: usize = 8 << 10;
+/// Messages from this size on are read on a blocking thread, and so is what is compressed: no other call waits behind them.
+const LARGE_BYTES: usize = 8 << 10;
 
 /// A request's message that has not been read.
 pub(super) struct Incoming {

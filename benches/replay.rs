@@ -56,7 +56,7 @@ fn main() {
     site::typical(&workspace);
     let recording = record(&workspace, &records);
     let bytes: u64 = size(&records);
-    edit(&workspace, "SOUL.md", "Be brief.");
+    edit(&workspace, "AGENTS.md", "- Be brief.");
     let run = |arguments: &[&str]| {
         let began = Instant::now();
         let ran = Command::new(env!("CARGO_BIN_EXE_promptd")).arg("replay").arg(&records).args(arguments).output();
@@ -73,7 +73,7 @@ fn main() {
     }
     let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
     let table = format!(
-        "{REQUESTS} requests of {REVISIONS} revisions, {} MB:\n\n\
+        "10,000 requests of {REVISIONS} revisions, {} MB:\n\n\
          | | 1 thread | 2 threads |\n|---|---|---|\n\
          | recording, assembling each once more included | {} | |\n\
          | `promptd replay` | {} | {} |\n\

@@ -36,6 +36,13 @@ pub(crate) struct Publication {
     pub(crate) since: Option<Instant>,
 }
 
+/// A workspace's new state, and the one that it replaces.
+struct Change {
+    id: Id,
+    before: Option<Arc<State>>,
+    state: State,
+}
+
 /// Where everything that is served goes.
 pub(crate) struct Publisher {
     pub(crate) options: Options,
@@ -47,7 +54,7 @@ pub(crate) struct Publisher {
 impl Publisher {
     /// Makes what was read what is served.
     pub(crate) fn publish(&self, targets: &mut Targets, publications: Vec<Publication>) {
-        let mut states = Vec::new();
+        let (mut states, mut replaced) = (Vec::new(), Vec::new());
         let now = clock::now();
         for Publication { target, content, since } in publications {
             let changed = match content {
@@ -61,29 +68,30 @@ impl Publisher {
                     None
                 }
             };
-            if let Some(state) = changed {
+            if let Some(Change { id, before, state }) = changed {
                 // The status first: a reader of the new state may ask for it.
                 self.status.published.inc();
                 if let Some(since) = since {
                     self.status.lag.observe(now.duration_since(since).as_secs_f64());
                 }
-                states.push(state);
+                replaced.push((id.clone(), before));
+                states.push((id, state));
             }
         }
         if !states.is_empty() {
             self.status.last_published.set(clock::timestamp().as_duration().as_secs_f64());
         }
         self.store.publish_all(states);
+        // Once it is served: whoever reads that a workspace is loaded finds it so, and no caller waits for the log.
+        for (id, before) in replaced {
+            if let Some(state) = self.store.get(id.as_str()) {
+                log_change(&id, before.as_deref(), &state);
+            }
+        }
     }
 
-    /// The new state, if it differs from what is served.
-    fn workspace(
-        &self,
-        targets: &mut Targets,
-        target: TargetId,
-        loading: Loading,
-        now: Instant,
-    ) -> Option<(Id, State)> {
+    /// The state that is served and the new one, if they differ.
+    fn workspace(&self, targets: &mut Targets, target: TargetId, loading: Loading, now: Instant) -> Option<Change> {
         let Kind::Workspace { id, listed, .. } = &targets.get(target)?.kind else { return None };
         let (id, listed) = (id.clone(), *listed);
         let current = self.store.get(id.as_str());
@@ -108,8 +116,7 @@ impl Publisher {
         if has_error {
             self.status.failures.inc();
         }
-        log_change(&id, current.as_deref(), &state);
-        Some((id, state))
+        Some(Change { id, before: current, state })
     }
 
     fn remove(&self, targets: &mut Targets, target: TargetId, id: &Id, listed: bool, now: Instant) {

@@ -122,7 +122,8 @@ impl Debounce {
                 self.pending = None;
                 self.read(failed, now);
                 if !current || !is_rested(quiet_for, REST) {
-                    self.mark(now);
+                    // Asked for, not found by the sweep.
+                    self.mark(now).reported = true;
                 }
                 return Decision::Publish { since: now, reported: true };
             }

@@ -228,8 +228,12 @@ fn the_start_waits_for_nothing_and_looks_again_at_what_was_new() {
     let started = |current, quiet| Event::Started { current, failed: false, quiet_for: quiet };
     check("old files", vec![(0, Event::Added, Wait(0)), (5, started(true, Some(at(50))), Publish(5))]);
     check("no files", vec![(0, Event::Added, Wait(0)), (5, started(true, None), Publish(5))]);
-    check("new files", vec![(0, Event::Added, Wait(0)), (5, started(true, Some(at(49))), Wait(25))]);
-    check("moved", vec![(0, Event::Added, Wait(0)), (5, started(false, None), Wait(25))]);
+    let again = |first| {
+        let load = [(25, due(60), Load), (25, whole(), Watch), (25, WATCHED, Publish(5))];
+        [(0, Event::Added, Wait(0)), (5, first, Wait(25))].into_iter().chain(load).collect()
+    };
+    check("new files", again(started(true, Some(at(49)))));
+    check("moved", again(started(false, None)));
 }
 
 #[test]

@@ -284,7 +284,7 @@ mod tests {
             Body::Facts { facts, .. } => Some(facts),
             _ => None,
         });
-        let labels: BTreeSet<&str> = facts.flatten().map(|fact| fact.label.as_str()).collect();
+        let labels: BTreeSet<&str> = facts.flatten().map(|fact| fact.lead[2..].trim_end_matches(": ")).collect();
         assert!(labels.len() >= RUNTIME_LABELS.len(), "{labels:?}");
         for label in labels {
             assert!(RUNTIME_LABELS.contains(&label), "`{label}` is not among the labels that variables may not take");

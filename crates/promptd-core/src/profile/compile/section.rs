@@ -174,7 +174,11 @@ impl Compiler<'_> {
         let message = match self.names.resolve(&value.value) {
             Ok(Type::Text | Type::Choice(_) | Type::Bool | Type::Int(_) | Type::Number(_)) => {
                 let (name, field) = value.value.split_once('.').unwrap_or((&value.value, ""));
-                return Some(Fact { label: label.value.clone(), name: name.to_owned(), field: field.to_owned() });
+                return Some(Fact {
+                    lead: format!("- {}: ", label.value),
+                    name: name.to_owned(),
+                    field: field.to_owned(),
+                });
             }
             Ok(ty) => format!("a fact is text, a number or a boolean, not {}", ty.describe()),
             Err(message) => message,

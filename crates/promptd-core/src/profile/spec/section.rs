@@ -145,8 +145,8 @@ pub struct SummaryTree {
 /// A line of runtime facts.
 #[derive(Debug, Clone)]
 pub struct Fact {
-    /// Its label.
-    pub label: String,
+    /// What stands before the value: `- ` and the label, a colon and a space.
+    pub lead: String,
     /// The name whose value it shows.
     pub name: String,
     /// The field of that name; may be empty.

@@ -26,11 +26,15 @@ pub(super) fn render<'a>(
     let mut lines = Lines { text: scope.new_text(1024), own: &own };
     let mut findings = Vec::new();
     lines.own(header);
-    for Fact { label, name, field } in facts {
+    for Fact { lead, name, field } in facts {
         let value = value(name, field, scope);
         if !value.is_empty() {
-            let step = (!field.is_empty()).then(|| Step::Field(field.clone()));
-            lines.line(|lines| lines.own(label), &value, || scope.found(name, step.as_slice()));
+            lines.own(lead);
+            lines.value(&value, || {
+                let step = (!field.is_empty()).then(|| Step::Field(field.clone()));
+                scope.found(name, step.as_slice())
+            });
+            lines.own("\n");
         }
     }
     variables(&mut lines, scope, &mut findings);
@@ -63,17 +67,6 @@ impl Lines<'_> {
             )
         });
     }
-
-    fn line(&mut self, label: impl FnOnce(&mut Self), value: &str, found: impl FnOnce() -> Found) {
-        self.own("- ");
-        label(self);
-        self.own(":");
-        if !value.is_empty() {
-            self.own(" ");
-            self.value(value, found);
-        }
-        self.own("\n");
-    }
 }
 
 fn value<'s>(name: &str, field: &str, scope: &'s TurnScope<'_>) -> Cow<'s, str> {
@@ -103,7 +96,11 @@ fn variables(lines: &mut Lines<'_>, scope: &TurnScope<'_>, findings: &mut Vec<Fi
                 Value::String(text) => Found::cleaned(origin(), text, text),
                 _ => Found::worked_out(origin()),
             };
-            lines.line(|lines| lines.value(&label, of_key), &shown, of_value);
+            lines.own("- ");
+            lines.value(&label, of_key);
+            lines.own(if shown.is_empty() { ":" } else { ": " });
+            lines.value(&shown, of_value);
+            lines.own("\n");
         }
     }
 }

@@ -33,6 +33,7 @@ impl Text {
     }
 
     /// Adds a text; `from` says where it came from.
+    #[inline]
     pub(crate) fn push(&mut self, text: &str, from: impl FnOnce() -> Trace) {
         self.string.push_str(text);
         if let Some(trace) = &mut self.trace {

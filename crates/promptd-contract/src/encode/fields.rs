@@ -115,6 +115,9 @@ impl Fields for SectionReport<'_> {
         for span in &self.spans {
             sink.message(12, span);
         }
+        if let Some(max_chars) = self.max_chars {
+            sink.some_number(13, max_chars);
+        }
     }
 
     fn size_hint(&self) -> usize {

@@ -41,6 +41,7 @@ fn prompt(said: &ConversationMessage) -> Prompt<'_> {
         source,
         original: size,
         included: Size::default(),
+        max_chars: None,
         stability: Stability::Session,
         shared: None,
         spans: Vec::new(),

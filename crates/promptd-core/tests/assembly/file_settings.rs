@@ -123,3 +123,58 @@ fn the_defaults_hold_only_where_a_section_asks_for_them() {
         assert!(longest.is_some_and(|longest| longest <= at_most && longest > 3_900), "{profile}: {longest:?}");
     }
 }
+
+/// The limits that a prompt's reports name, by the ends of the sections' ids.
+fn reported<'w>(workspace: &'w Prepared, profile: &str, ids: &[&'w str]) -> Vec<Option<u64>> {
+    let turn = turn();
+    let prompt = prompt(workspace, profile, &turn);
+    let limit = |id: &&str| prompt.sections.iter().find(|section| section.id.ends_with(id)).unwrap().max_chars;
+    ids.iter().map(limit).collect()
+}
+
+#[test]
+fn a_report_names_the_limit_of_its_own_section() {
+    let ids = ["/AGENTS.md", "/SOUL.md", "/docs/RUNBOOK.md", "workspace_context", "runtime_facts"];
+    let none = [None, None];
+    for (settings, limits) in [
+        ("", [4_000, 4_000, 4_000]),
+        // What the files share is no limit of one of them.
+        ("max_chars_total: 700, ", [4_000, 4_000, 4_000]),
+        ("max_chars_per_file: 90, ", [90, 90, 90]),
+        ("max_chars_per_file: 5, ", [5, 5, 5]),
+    ] {
+        let workspace = harbor(&format!("context: {{ {settings}{RUNBOOK} }}\n"));
+        let expected: Vec<_> = limits.map(Some).into_iter().chain(none).collect();
+        assert_eq!(reported(&workspace, "five-layer", &ids), expected, "{settings}");
+    }
+    let one = harbor("context: { files: [{ path: SOUL.md, max_chars: 80 }] }\n");
+    assert_eq!(reported(&one, "five-layer", &["/AGENTS.md", "/SOUL.md"]), [Some(4_000), Some(80)]);
+}
+
+#[test]
+fn a_limit_is_counted_as_its_report_counts_what_is_included() {
+    let own = "name: own\nmessages:\n  - name: m\n    sections:\n      \
+               - { id: k, file: KNOWLEDGE.md, template: '<{{ file.text }}>' }\n";
+    let limit = |context: &str| {
+        let manifest = format!("context: {{ {context} }}\n");
+        let workspace = workspace(&[("KNOWLEDGE.md", &"k".repeat(100)), ("workspace.yaml", &manifest)], own);
+        let turn = turn();
+        let section = &prompt(&workspace, "own", &turn).sections[0];
+        (section.included.chars, section.max_chars)
+    };
+    assert_eq!(limit(""), (102, None));
+    // Whole, a section's text is counted with its template; of a cut one, what is left of the file.
+    assert_eq!(limit("max_chars_per_file: 150"), (102, Some(152)));
+    assert_eq!(limit("max_chars_per_file: 90").1, Some(90));
+    assert_eq!(limit("max_chars_per_file: 5"), (0, Some(5)));
+
+    let workspace = built_in(&[("skills/git/SKILL.md", "---\nname: git\ndescription: Uses git.\n---\n")]);
+    let turn = turn();
+    let prompt = prompt(&workspace, "five-layer", &turn);
+    let skills = prompt.sections.iter().find(|section| section.id == "skills").unwrap();
+    let text = prompt.section_text(skills).unwrap();
+    let block = &text[text.find("<available_skills>\n").unwrap()..];
+    let block = &block[..block.find("</available_skills>").unwrap() + "</available_skills>".len()];
+    let around = (text.len() - block.len()) as u64;
+    assert!(around > 100 && skills.max_chars == Some(18_000 + around), "{skills:?}");
+}

@@ -139,6 +139,7 @@ pub(super) fn report(outcome: Outcome, reason: impl Into<Cow<'static, str>>) -> 
         source: None,
         original: Size::default(),
         included: Size::default(),
+        max_chars: None,
         stability: Stability::Volatile,
         shared: None,
         spans: Vec::new(),

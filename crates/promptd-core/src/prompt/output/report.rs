@@ -22,6 +22,8 @@ pub struct SectionReport<'a> {
     pub original: Size,
     /// The size of what was said, without markers.
     pub included: Size,
+    /// The most characters that a limit of its own lets `included` have, the marker of a cut counted.
+    pub max_chars: Option<u64>,
     /// How often it changes.
     pub stability: Stability,
     /// Its number among the blocks that the revision shares; `None`: made for this turn.
@@ -72,7 +74,7 @@ impl SectionReport<'_> {
     pub(crate) fn at(&self, position: Option<Position>) -> SectionReport<'_> {
         let (id, reason) = (Cow::Borrowed(&*self.id), Cow::Borrowed(&*self.reason));
         let source = self.source.as_deref().map(Cow::Borrowed);
-        let Self { outcome, original, included, stability, shared, .. } = *self;
+        let Self { outcome, original, included, max_chars, stability, shared, .. } = *self;
         SectionReport {
             id,
             outcome,
@@ -81,6 +83,7 @@ impl SectionReport<'_> {
             source,
             original,
             included,
+            max_chars,
             stability,
             shared,
             spans: Vec::new(),
@@ -90,10 +93,9 @@ impl SectionReport<'_> {
     /// The same report, borrowing nothing.
     #[must_use]
     pub fn into_owned(self) -> SectionReport<'static> {
-        let Self { id, outcome, reason, position, source, original, included, stability, shared, spans } = self;
-        let (id, reason) = (Cow::Owned(id.into_owned()), Cow::Owned(reason.into_owned()));
-        let source = source.map(|source| Cow::Owned(source.into_owned()));
-        SectionReport { id, outcome, reason, position, source, original, included, stability, shared, spans }
+        let (id, reason) = (Cow::Owned(self.id.into_owned()), Cow::Owned(self.reason.into_owned()));
+        let source = self.source.map(|source| Cow::Owned(source.into_owned()));
+        SectionReport { id, reason, source, ..self }
     }
 }
 

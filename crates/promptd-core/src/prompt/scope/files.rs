@@ -7,7 +7,7 @@ use crate::{
     profile::{Body, FilePattern, Profile, SectionSpec},
     text::shares::{Want, shares},
     turn::Turn,
-    workspace::{CONTEXT_FILES, ContextSettings, Document, FileRule, Snapshot},
+    workspace::{CONTEXT_FILES, ContextSettings, Document, Snapshot},
 };
 
 /// What a turn may see of the workspace's files, by a profile.
@@ -55,16 +55,22 @@ impl<'a> Files<'a> {
     /// The most characters of a file in a section without `limit: context_file`, or in an input.
     pub(crate) fn limit(&self, path: &str) -> usize {
         let context = &self.snapshot.manifest.context;
-        let default = if context.sets_max_chars_per_file { context.max_chars_per_file } else { usize::MAX };
-        let most = |path: &str| context.rule(path).max_chars.unwrap_or(default);
         if !context.sets_max_chars_total {
-            return most(path);
+            return self.own_limit(path);
         }
         let documents = self.unlimited();
-        let wants: Vec<Want> = documents.iter().map(|document| want_of(document, default, context)).collect();
+        let want = |document: &&Document| want_of(document, self.own_limit(&document.path), context);
+        let wants: Vec<Want> = documents.iter().map(want).collect();
         let total = context.max_chars_total.saturating_sub(self.used_by_context_files());
         let share = documents.iter().position(|document| *document.path == *path);
-        share.map_or_else(|| most(path), |index| shares(&wants, total)[index])
+        share.map_or_else(|| self.own_limit(path), |index| shares(&wants, total)[index])
+    }
+
+    /// The same before the files share the total; `usize::MAX`: no limit.
+    pub(crate) fn own_limit(&self, path: &str) -> usize {
+        let context = &self.snapshot.manifest.context;
+        let default = if context.sets_max_chars_per_file { context.max_chars_per_file } else { usize::MAX };
+        context.rule(path).max_chars.unwrap_or(default)
     }
 
     /// How many characters the pinned files of a section of context files have, under their limits; `None`: there are none.
@@ -114,12 +120,11 @@ impl<'a> Files<'a> {
 
 /// What a context file wants of the total.
 pub(crate) fn want(document: &Document, context: &ContextSettings) -> Want {
-    want_of(document, context.max_chars_per_file, context)
+    want_of(document, context.max_chars_of(&document.path), context)
 }
 
-/// What a document wants of the total, by default at most `most` characters.
-fn want_of(document: &Document, most: usize, context: &ContextSettings) -> Want {
-    let FileRule { max_chars, is_pinned, .. } = context.rule(&document.path);
+/// What a document of at most `limit` characters wants of the total.
+fn want_of(document: &Document, limit: usize, context: &ContextSettings) -> Want {
     let size = if document.partial { usize::MAX } else { document.chars };
-    Want { need: size.min(max_chars.unwrap_or(most)), floor: 0, priority: is_pinned.into() }
+    Want { need: size.min(limit), floor: 0, priority: context.rule(&document.path).is_pinned.into() }
 }

@@ -137,6 +137,20 @@ impl<'a> TextBlock<'a> {
         self
     }
 
+    /// The same block, which its own limit lets have so many characters; `usize::MAX`: it has no such limit.
+    #[must_use]
+    pub(crate) fn of_at_most(mut self, chars: usize) -> Self {
+        self.report.max_chars = (chars < usize::MAX).then_some(chars as u64);
+        self
+    }
+
+    /// The same block, whose own limit lets a part of it have so many characters; now that part has `part_chars`.
+    #[must_use]
+    pub(crate) fn with_part_of_at_most(self, chars: usize, part_chars: usize) -> Self {
+        let around = usize::try_from(self.chars).unwrap_or(usize::MAX).saturating_sub(part_chars);
+        self.of_at_most(chars.saturating_add(around))
+    }
+
     /// The same block with its own separator; `None`: its section's.
     #[must_use]
     pub(crate) fn separated_by(mut self, separator: Option<String>) -> Self {
@@ -168,6 +182,7 @@ impl<'a> TextBlock<'a> {
             source: None,
             original,
             included,
+            max_chars: None,
             stability,
             shared: None,
             spans: Vec::new(),

@@ -86,14 +86,17 @@ fn file<'a>(
     findings: &mut Vec<Finding>,
 ) -> Result<TextBlock<'a>, String> {
     let id = id(spec, &document.path);
-    let held = cut(document, share, &scope.snapshot.manifest.context);
+    let context = &scope.snapshot.manifest.context;
+    let own_limit = context.max_chars_of(&document.path);
+    let held = cut(document, share, context);
     let contents = match &held {
         Cut::Whole(text) => text,
         Cut::Part(excerpt) => excerpt.text.as_str(),
         Cut::Dropped => {
             findings.push(dropped(document));
             let reason = format!("Not even the marker of a cut fits into its {share} characters.");
-            return Ok(TextBlock::dropped(id, spec.stability, reason, original(document)).made_from(source(document)));
+            let block = TextBlock::dropped(id, spec.stability, reason, original(document));
+            return Ok(block.made_from(source(document)).of_at_most(own_limit));
         }
     };
     let path = inline(&document.path, usize::MAX).text;
@@ -104,7 +107,7 @@ fn file<'a>(
         _ => Found::worked_out(Origin::new(OriginKind::Fact, "file.path")),
     };
     let text = scope.render(spec, entry, &Locals { own: &own, outer: scope, origins: &origins })?;
-    let mut block = TextBlock::included(id, spec.stability, text).made_from(source(document));
+    let mut block = TextBlock::included(id, spec.stability, text).made_from(source(document)).of_at_most(own_limit);
     block.report.original = original(document);
     block.report.included = block.report.original;
     if let Cut::Part(excerpt) = &held {

@@ -38,10 +38,11 @@ pub(super) fn render<'a>(
         return left_out;
     }
     let mut limits = scope.snapshot.settings.skills.clone();
-    limits.max_block_chars = limits.max_block_chars.min(room.unwrap_or(usize::MAX));
+    let max_block_chars = limits.max_block_chars;
+    limits.max_block_chars = max_block_chars.min(room.unwrap_or(usize::MAX));
     let list = SkillList::fit(&skills, &limits);
     if list.shown == 0 {
-        return none_fit(spec, &skills);
+        return none_fit(spec, &skills, max_block_chars);
     }
     let block = list.write(&skills, scope.traced);
     let text = block.as_str();
@@ -51,6 +52,9 @@ pub(super) fn render<'a>(
         Ok(text) => RenderedSection::included(spec, text),
         Err(error) => return RenderedSection::failed(spec, scope, &error),
     };
+    if let Some(block) = rendered.blocks.pop() {
+        rendered.blocks.push(block.with_part_of_at_most(max_block_chars, chars(text)));
+    }
     if let Some(mut loss) = list.loss(&skills) {
         if room.is_some() && list.shown < skills.len() {
             loss += &names(&skills[list.shown..]);
@@ -71,10 +75,11 @@ pub(super) fn render<'a>(
 }
 
 /// The limits leave no room for one skill: rules for choosing from an empty list would only mislead.
-fn none_fit<'a>(spec: &'a SectionSpec, skills: &[&Skill]) -> RenderedSection<'a> {
+fn none_fit<'a>(spec: &'a SectionSpec, skills: &[&Skill], max_block_chars: usize) -> RenderedSection<'a> {
     let whole = SkillList { shown: skills.len(), description: usize::MAX }.write(skills, false);
     let loss = format!("none of {} skills is listed: the limits leave no room for one", skills.len());
     let block = TextBlock::dropped(&*spec.id, spec.stability, format!("{loss}."), Size::of(whole.as_str()));
+    let block = block.of_at_most(max_block_chars);
     RenderedSection { blocks: vec![block], findings: vec![Finding::new(Code::SkillsTruncated, Place::Unplaced, loss)] }
 }
 

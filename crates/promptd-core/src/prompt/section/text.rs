@@ -86,7 +86,12 @@ pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, room: 
         return TextBlock::omitted(&*spec.id, spec.stability, SKIPPED).into();
     }
     let context = &scope.snapshot.manifest.context;
-    let limit = if spec.cut { context.max_chars_of(&document.path) } else { scope.files.limit(&document.path) };
+    let (own_limit, limit) = if spec.cut {
+        let own = context.max_chars_of(&document.path);
+        (own, own)
+    } else {
+        (scope.files.own_limit(&document.path), scope.files.limit(&document.path))
+    };
     let limit = limit.min(room.unwrap_or(usize::MAX));
     let held = cut(document, limit, context);
     let text = match &held {
@@ -109,14 +114,19 @@ pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, room: 
     }
     let source = source(document);
     if held == Cut::Dropped {
-        let block = TextBlock::dropped(&*spec.id, spec.stability, no_room(limit), original(document)).made_from(source);
+        let block = TextBlock::dropped(&*spec.id, spec.stability, no_room(limit), original(document));
+        let block = block.made_from(source).of_at_most(own_limit);
         return RenderedSection { blocks: vec![block], findings: vec![dropped(document)] };
     }
     let mut rendered = render(spec, template, scope, &names);
     if let (Some(block), false) = (rendered.blocks.pop(), document.is_blank() && !spec.keep_empty) {
-        let mut block = block.made_from(source);
+        let mut block = block.made_from(source).with_part_of_at_most(own_limit, document.chars);
         if let Cut::Part(excerpt) = &held {
-            block = block.truncated(cut_reason(document, excerpt.shown), original(document), shown_size(excerpt));
+            block = block.of_at_most(own_limit).truncated(
+                cut_reason(document, excerpt.shown),
+                original(document),
+                shown_size(excerpt),
+            );
             rendered.findings.push(truncated(document, excerpt.shown));
         }
         rendered.blocks.push(block);

@@ -113,6 +113,7 @@ fn left_out<'a>(whole: &RenderedSection<'a>) -> RenderedSection<'a> {
         let report = &block.report;
         let mut dropped = TextBlock::dropped(report.id.clone(), report.stability, "", report.original);
         dropped.report.source.clone_from(&report.source);
+        dropped.report.max_chars = report.max_chars;
         dropped
     };
     RenderedSection { blocks: whole.blocks.iter().map(block).collect(), findings: whole.findings.clone() }

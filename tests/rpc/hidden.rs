@@ -219,6 +219,12 @@ impl Calls {
             let now =
                 self.workspaces.clone().get_workspace(by(TOKEN, get)).await.unwrap().into_inner().workspace.unwrap();
             hides_from_token(case, &now)?;
+            let warnings = now.findings.iter().filter(|found| found.severity() == proto::Severity::Warning);
+            prop_assert_eq!(warnings.count(), now.warnings as usize, "{:?}", now);
+            let list = proto::ListWorkspacesRequest { query: workspace.clone(), ..Default::default() };
+            let listed = self.workspaces.clone().list_workspaces(by(TOKEN, list)).await.unwrap().into_inner();
+            let summary = proto::Workspace { context_files: Vec::new(), findings: Vec::new(), ..now.clone() };
+            prop_assert_eq!(&listed.workspaces, &[summary]);
             seen.push(now.revision);
         }
         let newest = case.revisions.last().unwrap();

@@ -3,6 +3,7 @@
 use promptd_contract::proto;
 use promptd_core::workspace::MemoryTree;
 use tonic::{Code, Streaming};
+use tonic_types::StatusExt as _;
 
 use crate::rig::{PATIENCE, Rig, harbor, refused};
 
@@ -36,7 +37,7 @@ async fn workspaces_come_in_pages_in_id_order() {
     let mut client = rig.workspaces().await;
     let (mut ids, mut token) = (Vec::new(), String::new());
     loop {
-        let request = proto::ListWorkspacesRequest { page_size: 3, page_token: token };
+        let request = proto::ListWorkspacesRequest { page_size: 3, page_token: token, ..Default::default() };
         let page = client.list_workspaces(request).await.unwrap().into_inner();
         ids.extend(page.workspaces.into_iter().map(|workspace| workspace.id));
         token = page.next_page_token;
@@ -45,8 +46,70 @@ async fn workspaces_come_in_pages_in_id_order() {
         }
     }
     assert_eq!(ids, ["a", "b", "c", "harbor"]);
-    let bad = proto::ListWorkspacesRequest { page_size: -1, page_token: "x".into() };
-    refused(client.list_workspaces(bad).await, Code::InvalidArgument, "INVALID_REQUEST");
+    let bad = proto::ListWorkspacesRequest { page_size: -1, page_token: "x".into(), query: "q".repeat(257) };
+    let status = refused(client.list_workspaces(bad).await, Code::InvalidArgument, "INVALID_REQUEST");
+    let fields = status.get_details_bad_request().unwrap().field_violations;
+    let fields: Vec<_> = fields.iter().map(|violation| violation.field.as_str()).collect();
+    assert_eq!(fields, ["page_size", "page_token", "query"]);
+}
+
+#[tokio::test]
+async fn a_query_finds_workspaces_by_id_and_by_the_agents_name() {
+    let rig = Rig::start().await;
+    for (id, name) in [("north-1", "Ägir"), ("north-2", "Njord"), ("south", "Skadi of the North")] {
+        rig.publish(id, MemoryTree::new().file("workspace.yaml", format!("agent: {{name: {name}}}\n")));
+    }
+    rig.publish("North-broken", MemoryTree::new().file("workspace.yaml", "naem: x\n"));
+    let mut client = rig.workspaces().await;
+    for (query, found) in [
+        ("", &["North-broken", "harbor", "north-1", "north-2", "south"][..]),
+        ("NORTH", &["North-broken", "north-1", "north-2", "south"]),
+        ("äGIR", &["north-1"]),
+        ("of the", &["south"]),
+        ("1", &["north-1"]),
+        ("east", &[]),
+        (&"q".repeat(256), &[]),
+    ] {
+        let (mut ids, mut token) = (Vec::new(), String::new());
+        loop {
+            let request = proto::ListWorkspacesRequest { page_size: 2, page_token: token, query: query.into() };
+            let page = client.list_workspaces(request).await.unwrap().into_inner();
+            ids.extend(page.workspaces.into_iter().map(|workspace| workspace.id));
+            token = page.next_page_token;
+            if token.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(ids, found, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn lists_count_findings_and_add_up_context_files() {
+    let rig = Rig::start().await;
+    let files = harbor()
+        .file("AGENTS.md", "Zoë\n")
+        .file("workspace.yaml", "context: {files: [{path: docs/MORE.md, purpose: More.}]}\n")
+        .file("docs/MORE.md", "twelve chars")
+        .file("HEARTBEAT.md", "- Not a context file.\n")
+        .file("skills/bad/SKILL.md", "---\nname: [\n---\n");
+    rig.publish("harbor", files);
+    rig.publish("broken", MemoryTree::new().file("workspace.yaml", "naem: x\nlocked: 3\n"));
+    let mut client = rig.workspaces().await;
+    let listed = client.list_workspaces(proto::ListWorkspacesRequest::default()).await.unwrap().into_inner().workspaces;
+    let whole = client.get_workspace(get("harbor")).await.unwrap().into_inner().workspace.unwrap();
+    let count = |severity: proto::Severity| whole.findings.iter().filter(|found| found.severity() == severity).count();
+    assert!(count(proto::Severity::Error) > 0, "{:?}", whole.findings);
+    assert_eq!(whole.errors as usize, count(proto::Severity::Error));
+    assert_eq!(whole.warnings as usize, count(proto::Severity::Warning));
+    let texts = ["Zoë", "Calm.", "twelve chars"];
+    let [bytes, chars] =
+        [texts.map(str::len), texts.map(|text| text.chars().count())].map(|all| all.iter().sum::<usize>());
+    let size = whole.context_size.unwrap();
+    assert_eq!((size.bytes, size.chars, size.tokens), (bytes as u64, chars as u64, None));
+    let summary = proto::Workspace { context_files: Vec::new(), findings: Vec::new(), ..whole };
+    let broken = proto::Workspace { id: "broken".into(), errors: 2, ..Default::default() };
+    assert_eq!(listed, [broken, summary]);
 }
 
 #[tokio::test]

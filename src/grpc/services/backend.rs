@@ -124,7 +124,8 @@ pub(super) fn workspace_view(id: &Id, state: &State, caller: &Caller) -> proto::
 pub(super) fn workspace_summary(id: &Id, state: &State, caller: &Caller) -> proto::Workspace {
     match state {
         State::Ready(loaded) => encode::workspace_summary(id, &loaded.snapshot, loaded.at, caller.skill_access(None)),
-        State::Invalid(_) | State::Gone => encode::unusable_workspace(id, &[]),
+        State::Invalid(faults) => encode::unusable_workspace_summary(id, faults),
+        State::Gone => encode::unusable_workspace_summary(id, &[]),
     }
 }
 

@@ -11,6 +11,7 @@ mod health;
 mod page;
 mod profile;
 mod prompt;
+mod query;
 mod reflection;
 mod watch;
 mod workspace;

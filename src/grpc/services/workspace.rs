@@ -10,6 +10,7 @@ use super::{
     api::workspace_service_server,
     backend::{Backend, ReadSkillFile, has_long_filter, workspace_summary, workspace_view},
     page::Page,
+    query::Query,
     watch::Watch,
 };
 use crate::grpc::{
@@ -46,10 +47,15 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         request: Request<proto::ListWorkspacesRequest>,
     ) -> Result<Response<proto::ListWorkspacesResponse>, Status> {
         let caller = Caller::of(&request);
-        let page = Page::of(request.get_ref().page_size, &request.get_ref().page_token)?;
+        let request = request.into_inner();
+        let mut violations = Violations::default();
+        let page = Page::check(request.page_size, &request.page_token, &mut violations);
+        let query = Query::check(&request.query, &mut violations);
+        violations.into_result(()).map_err(Error::from)?;
         let all = self.backend.store.list();
         let visible = all.iter().filter(|(id, state)| caller.sees(id) && !matches!(**state, State::Gone));
-        let (shown, next_page_token) = page.take(visible.map(|(id, state)| (id.to_string(), (id, state))));
+        let found = visible.filter(|(id, state)| query.finds(id, state));
+        let (shown, next_page_token) = page.take(found.map(|(id, state)| (id.to_string(), (id, state))));
         let workspaces = shown.into_iter().map(|(id, state)| workspace_summary(id, state, &caller)).collect();
         Ok(Response::new(proto::ListWorkspacesResponse { workspaces, next_page_token }))
     }

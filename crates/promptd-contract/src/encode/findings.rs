@@ -2,7 +2,7 @@
 
 use super::{MAX_FINDINGS, omitted};
 use crate::proto;
-use promptd_core::finding::{Finding, Place};
+use promptd_core::finding::{Finding, Place, Severity};
 
 /// At most [`MAX_FINDINGS`], then one that counts the rest.
 pub(super) fn findings<'f>(all: impl IntoIterator<Item = &'f Finding>) -> Vec<proto::Finding> {
@@ -13,6 +13,19 @@ pub(super) fn findings<'f>(all: impl IntoIterator<Item = &'f Finding>) -> Vec<pr
         shown.push(finding(&omitted(rest)));
     }
     shown
+}
+
+/// How many errors and how many warnings there are.
+pub(super) fn counts<'f>(all: impl IntoIterator<Item = &'f Finding>) -> [u32; 2] {
+    let mut counts = [0; 2];
+    for finding in all {
+        match finding.severity {
+            Severity::Error => counts[0] += 1,
+            Severity::Warning => counts[1] += 1,
+            Severity::Info => {}
+        }
+    }
+    counts
 }
 
 pub(super) fn finding(finding: &Finding) -> proto::Finding {

@@ -47,7 +47,7 @@ impl SkillAccess<'_> {
     pub fn sees_path(&self, snapshot: &Snapshot, path: &str) -> bool {
         let in_skills = path.starts_with("skills/") || path.starts_with("@shared/");
         let below = |skill: &Skill| path.strip_prefix(&*skill.folder).is_some_and(|rest| rest.starts_with('/'));
-        self.token.is_none() || !in_skills || snapshot.skills.iter().any(|skill| self.sees(skill) && below(skill))
+        self.token.is_none() || !in_skills || snapshot.skills.iter().any(|skill| below(skill) && self.sees(skill))
     }
 
     /// Whether the caller may see a finding.
@@ -57,6 +57,11 @@ impl SkillAccess<'_> {
             Place::File { path, .. } => self.sees_path(snapshot, path),
             Place::Field(_) | Place::Unplaced => true,
         }
+    }
+
+    /// The workspace's findings that the caller may see.
+    pub(super) fn findings(self, snapshot: &Snapshot) -> impl Iterator<Item = &Finding> {
+        snapshot.findings.iter().filter(move |finding| self.sees_finding(snapshot, finding))
     }
 }
 

@@ -2,7 +2,10 @@
 
 use jiff::Timestamp;
 
-use super::{findings::findings, skills::SkillAccess};
+use super::{
+    findings::{counts, findings},
+    skills::SkillAccess,
+};
 use crate::proto;
 use promptd_core::{
     finding::Finding,
@@ -14,10 +17,9 @@ use promptd_core::{
 /// With its context files and findings.
 #[must_use]
 pub fn workspace(id: &Id, snapshot: &Snapshot, loaded_at: Timestamp, access: SkillAccess<'_>) -> proto::Workspace {
-    let visible = snapshot.findings.iter().filter(|finding| access.sees_finding(snapshot, finding));
     proto::Workspace {
-        context_files: context_files(snapshot),
-        findings: findings(visible),
+        context_files: documents(snapshot).map(context_file).collect(),
+        findings: findings(access.findings(snapshot)),
         ..workspace_summary(id, snapshot, loaded_at, access)
     }
 }
@@ -32,6 +34,13 @@ pub fn workspace_summary(
 ) -> proto::Workspace {
     let visible = || snapshot.skills.iter().filter(|skill| access.sees(skill));
     let shown = visible().filter(|skill| skill.is_shown()).count();
+    let [errors, warnings] = counts(access.findings(snapshot));
+    let sizes = documents(snapshot).map(size);
+    let context_size = sizes.fold(proto::Size::default(), |sum, size| proto::Size {
+        bytes: sum.bytes + size.bytes,
+        chars: sum.chars + size.chars,
+        tokens: None,
+    });
     proto::Workspace {
         id: id.to_string(),
         revision: snapshot.revision.to_string(),
@@ -43,25 +52,39 @@ pub fn workspace_summary(
         skills_shown: clamped(shown),
         skills_hidden: clamped(visible().count() - shown),
         findings: Vec::new(),
+        errors,
+        warnings,
+        context_size: Some(context_size),
     }
 }
 
 /// A workspace without a usable revision: its id, and why it has none.
 #[must_use]
 pub fn unusable_workspace(id: &Id, faults: &[Finding]) -> proto::Workspace {
-    proto::Workspace { id: id.to_string(), findings: findings(faults), ..Default::default() }
+    proto::Workspace { findings: findings(faults), ..unusable_workspace_summary(id, faults) }
+}
+
+/// The same as lists have it: without findings.
+#[must_use]
+pub fn unusable_workspace_summary(id: &Id, faults: &[Finding]) -> proto::Workspace {
+    let [errors, warnings] = counts(faults);
+    proto::Workspace { id: id.to_string(), errors, warnings, ..Default::default() }
 }
 
 /// The context files that are there, in prompt order.
-fn context_files(snapshot: &Snapshot) -> Vec<proto::ContextFile> {
+fn documents(snapshot: &Snapshot) -> impl Iterator<Item = &Document> {
     let configured = snapshot.manifest.context.files.iter().map(|file| file.path.as_str());
     let paths = CONTEXT_FILES.into_iter().chain(configured);
-    paths.filter_map(|path| snapshot.documents.get(path)).map(context_file).collect()
+    paths.filter_map(|path| snapshot.documents.get(path))
 }
 
 fn context_file(document: &Document) -> proto::ContextFile {
-    let size = proto::Size { bytes: document.text.len() as u64, chars: document.chars as u64, tokens: None };
-    proto::ContextFile { path: document.path.to_string(), sha256: document.sha256.to_string(), size: Some(size) }
+    let size = Some(size(document));
+    proto::ContextFile { path: document.path.to_string(), sha256: document.sha256.to_string(), size }
+}
+
+fn size(document: &Document) -> proto::Size {
+    proto::Size { bytes: document.text.len() as u64, chars: document.chars as u64, tokens: None }
 }
 
 fn timestamp(at: Timestamp) -> prost_types::Timestamp {

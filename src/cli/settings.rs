@@ -105,6 +105,12 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     config::address(text).map_err(|wanted| format!("must be {wanted}"))
 }
 
+/// An address of the inspector's or `off`, for clap.
+#[cfg(feature = "inspector")]
+pub(super) fn inspector_listen(text: &str) -> Result<config::InspectorListen, String> {
+    config::inspector_listen(text).map_err(|wanted| format!("must be {wanted}"))
+}
+
 fn absolute(folder: &Path) -> Result<PathBuf, Failure> {
     // Links are resolved here, so that `..` in a config means the folder that holds the config's folder.
     let current = current_folder()?;

@@ -12,6 +12,7 @@ const OF_A_WORKSPACE: &str = "belongs in the workspace.yaml of a workspace";
 /// [`super::TABLE`], and its row here is left out. A setting that is renamed or removed gets a row that says what to
 /// write instead.
 const KEYS: &[(&str, &str)] = &[
+    #[cfg(not(feature = "inspector"))]
     ("inspector", OPTIONAL_PART),
     ("mcp", OPTIONAL_PART),
     ("memory", OPTIONAL_PART),

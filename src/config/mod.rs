@@ -17,8 +17,12 @@ mod values;
 pub use schema::schema;
 pub use shape::Shape;
 pub use table::{Setting, TABLE, markdown};
+#[cfg(feature = "inspector")]
+pub use values::inspector_listen;
 pub use values::{Base, address, log_level};
 
+#[cfg(feature = "inspector")]
+use std::fmt;
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
@@ -51,6 +55,9 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// `admin.listen`.
     pub admin: Option<SocketAddr>,
+    /// `inspector.listen`.
+    #[cfg(feature = "inspector")]
+    pub inspector: InspectorListen,
     /// `record`; `None`: nothing is recorded.
     #[cfg(feature = "record")]
     pub record: Option<promptd_record::Options>,
@@ -80,6 +87,28 @@ pub struct Tls {
     pub client_ca: Option<PathBuf>,
 }
 
+/// Where the inspector listens.
+#[cfg(feature = "inspector")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InspectorListen {
+    /// Nowhere.
+    Off,
+    /// At the address that it has by default: where that is taken, the service goes on without it.
+    Default(SocketAddr),
+    /// At the address that a setting or a flag names.
+    At(SocketAddr),
+}
+
+#[cfg(feature = "inspector")]
+impl fmt::Display for InspectorListen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Default(address) | Self::At(address) => address.fmt(f),
+        }
+    }
+}
+
 /// What is logged, and how.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Log {
@@ -99,6 +128,10 @@ pub enum LogFormat {
     Json,
 }
 
+/// The port of the inspector where none is named.
+#[cfg(feature = "inspector")]
+pub const INSPECTOR_PORT: u16 = 50052;
+
 /// What flags and environment set; each wins over the file.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
@@ -106,6 +139,9 @@ pub struct Overrides {
     pub listen: Option<SocketAddr>,
     /// `--admin`.
     pub admin: Option<SocketAddr>,
+    /// `--inspector`: `Off` or `At`.
+    #[cfg(feature = "inspector")]
+    pub inspector: Option<InspectorListen>,
     /// `--workspaces`; absolute.
     pub root: Option<PathBuf>,
     /// `--workspace`: added to those of the file, of which it replaces the one of the same id.

@@ -68,16 +68,18 @@ macro_rules! port {
     };
 }
 
+macro_rules! address {
+    () => {
+        concat!("(localhost|", octet!(), r"(\.", octet!(), r"){3}|\[[0-9A-Fa-f:.]+(%[0-9]+)?\]):0*", port!())
+    };
+}
+
 /// An IP address, or `localhost`, and a port.
-pub(super) const ADDRESS: Shape = Shape::Text(Text::like(concat!(
-    "^(localhost|",
-    octet!(),
-    r"(\.",
-    octet!(),
-    r"){3}|\[[0-9A-Fa-f:.]+(%[0-9]+)?\]):0*",
-    port!(),
-    "$"
-)));
+pub(super) const ADDRESS: Shape = Shape::Text(Text::like(concat!("^", address!(), "$")));
+
+/// The same, or that there is none.
+#[cfg(feature = "inspector")]
+pub(super) const ADDRESS_OR_OFF: Shape = Shape::Text(Text::like(concat!("^(off|", address!(), ")$")));
 
 /// `ID=DIR`, or the path of a folder whose name is an id; without a `=` before its first `/`.
 pub(super) const SINGLE: Text = Text::like(

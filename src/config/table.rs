@@ -5,6 +5,8 @@
 
 use std::fmt::Write as _;
 
+#[cfg(feature = "inspector")]
+use super::shape::ADDRESS_OR_OFF;
 use super::shape::{
     ADDRESS, FORMAT_WORDS, HOME, HOST, LEVELS, ORIGIN, PATH, PATHS, RISK_WORDS, SINGLE, Shape, WATCH_WORDS,
 };
@@ -277,6 +279,13 @@ pub const TABLE: &[Setting] = &[
         ADDRESS,
         "null",
         "The address of the HTTP server for `/metrics`, `/livez`, `/readyz` and `/debug/config`; unset: no such server. Keep it private. Flag `--admin`.",
+    ),
+    #[cfg(feature = "inspector")]
+    fixed(
+        "inspector.listen",
+        ADDRESS_OR_OFF,
+        "null",
+        "The address of the inspector, a page that shows what the model is told; or `off`. Unset: port 50052 of the address of `listen`, if that is a loopback address and its port is not 0; elsewhere off. Port 0 picks a free one. An address that other machines can reach needs `auth.tokens_file` and `tls`, or `insecure: true`. Flag `--inspector`.",
     ),
     #[cfg(feature = "record")]
     fixed(

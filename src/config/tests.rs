@@ -21,11 +21,15 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
         tokens_file,
         tls,
         admin,
+        #[cfg(feature = "inspector")]
+        inspector,
         #[cfg(feature = "record")]
         record,
         log,
         effective,
     } = read("").unwrap();
+    #[cfg(feature = "inspector")]
+    assert_eq!(inspector, InspectorListen::Default(([127, 0, 0, 1], INSPECTOR_PORT).into()));
     #[cfg(feature = "record")]
     assert_eq!(record, None);
     assert_eq!(grpc, grpc::Options::default());
@@ -47,7 +51,7 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
     // `insecure` allows a listen address, and `home` is what `~` means: neither is a field.
     for setting in TABLE.iter().filter(|setting| !["insecure", "home"].contains(&setting.key)) {
         let value = match (setting.key, setting.default) {
-            ("listen" | "admin.listen", _) => json!("127.0.0.1:1"),
+            ("listen" | "admin.listen" | "inspector.listen", _) => json!("127.0.0.1:1"),
             ("log.level", _) => json!("debug"),
             ("log.format", _) => json!("json"),
             ("risks", _) => json!("strip"),
@@ -166,6 +170,66 @@ fn a_public_address_needs_callers_that_are_known() {
     assert!(read(&format!("{public}auth: {{tokens_file: t}}\n")).is_ok());
     assert!(read(&format!("{public}tls: {{cert: c, key: k, client_ca: a}}\n")).is_ok());
     assert!(read(&format!("{public}tls: {{cert: c, key: k}}\n")).is_err());
+}
+
+#[cfg(feature = "inspector")]
+#[test]
+fn the_inspector_is_on_beside_a_service_of_this_machine_and_where_it_is_named() {
+    use InspectorListen::{At, Default, Off};
+    let at = |address: &str| address.parse().unwrap();
+    for (listen, inspector, flag, expected) in [
+        ("127.0.0.1:50051", None, None, Default(at("127.0.0.1:50052"))),
+        ("127.0.0.2:9", None, None, Default(at("127.0.0.2:50052"))),
+        ("localhost:9", None, None, Default(at("127.0.0.1:50052"))),
+        ("[::1]:9", None, None, Default(at("[::1]:50052"))),
+        ("127.0.0.1:0", None, None, Off),
+        ("0.0.0.0:50051", None, None, Off),
+        ("10.0.0.5:50051", None, None, Off),
+        ("127.0.0.1:50051", Some("off"), None, Off),
+        ("127.0.0.1:0", Some("127.0.0.1:7"), None, At(at("127.0.0.1:7"))),
+        ("127.0.0.1:0", Some("localhost:0"), None, At(at("127.0.0.1:0"))),
+        ("0.0.0.0:50051", Some("127.0.0.1:50052"), None, At(at("127.0.0.1:50052"))),
+        ("127.0.0.1:50051", None, Some("off"), Off),
+        ("127.0.0.1:50051", Some("127.0.0.1:7"), Some("off"), Off),
+        ("127.0.0.1:0", Some("off"), Some("127.0.0.1:8"), At(at("127.0.0.1:8"))),
+    ] {
+        let inspector = inspector.map(|listen| format!("inspector: {{listen: '{listen}'}}\n")).unwrap_or_default();
+        let text = format!("{SERVE}insecure: true\nlisten: '{listen}'\n{inspector}");
+        let flag = flag.map(|flag| inspector_listen(flag).unwrap());
+        let overrides = Overrides { inspector: flag, ..Overrides::default() };
+        let config = Config::read(&text, "c", Path::new("/etc"), &overrides).unwrap();
+        assert_eq!(config.inspector, expected, "{text} {flag:?}");
+    }
+}
+
+#[cfg(feature = "inspector")]
+#[test]
+fn an_inspector_that_other_machines_reach_needs_tokens_and_tls() {
+    let public = format!("{SERVE}inspector: {{listen: '0.0.0.0:50052'}}\n");
+    let (tokens, tls) = ("auth: {tokens_file: t}\n", "tls: {cert: c, key: k}\n");
+    let client_ca = "tls: {cert: c, key: k, client_ca: a}\n";
+    for (more, accepted) in [
+        (String::new(), false),
+        (tokens.to_owned(), false),
+        (tls.to_owned(), false),
+        (client_ca.to_owned(), false),
+        (format!("{tokens}{tls}"), true),
+        ("insecure: true\n".to_owned(), true),
+    ] {
+        let read = read(&format!("{public}{more}"));
+        assert_eq!(read.is_ok(), accepted, "{more} {read:?}");
+        if let Err(faults) = read {
+            assert!(faults[0].starts_with("promptd.yaml:2:21 0.0.0.0:50052 can be reached"), "{faults:?}");
+            assert!(faults[0].contains("`auth.tokens_file` and `tls`, or `insecure: true`"), "{faults:?}");
+        }
+    }
+    let overrides = Overrides { inspector: inspector_listen("[::]:1").ok(), ..Overrides::default() };
+    let faults = Config::read(SERVE, "c", Path::new("/etc"), &overrides).unwrap_err();
+    assert!(faults[0].message.starts_with("`--inspector [::]:1` can be reached"), "{faults:?}");
+    assert_eq!(
+        read("inspector: {listen: on}\n").unwrap_err()[0],
+        "promptd.yaml:1:21 `inspector.listen` must be `off`, or an address with a port, such as `127.0.0.1:50051` or `[::]:50051`"
+    );
 }
 
 #[test]

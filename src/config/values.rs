@@ -9,6 +9,9 @@ use std::{
 use jiff::SignedDuration;
 use tracing_subscriber::filter::Targets;
 
+#[cfg(feature = "inspector")]
+use super::InspectorListen;
+
 /// A duration such as `500ms`, `10s`, `1h 30m` or `7d`. A day has 24 hours.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let within_a_day = |text: &str| text.parse::<SignedDuration>().ok().and_then(|d| Duration::try_from(d).ok());
@@ -51,6 +54,15 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
     let named = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
     let address = named.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port))).or_else(|| text.parse().ok());
     address.ok_or_else(|| "an address with a port, such as `127.0.0.1:50051` or `[::]:50051`".to_owned())
+}
+
+/// `off`, or an address of the inspector's.
+#[cfg(feature = "inspector")]
+pub fn inspector_listen(text: &str) -> Result<InspectorListen, String> {
+    match text {
+        "off" => Ok(InspectorListen::Off),
+        _ => address(text).map(InspectorListen::At).map_err(|wanted| format!("`off`, or {wanted}")),
+    }
 }
 
 /// A log level, also by module. The error is what it must be, as for all functions here.

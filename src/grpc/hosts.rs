@@ -19,14 +19,19 @@ impl Host {
     }
 
     /// Whether a request's host is this one.
-    pub(super) fn is(&self, host: &str) -> bool {
+    fn is(&self, host: &str) -> bool {
         self.0.eq_ignore_ascii_case(host)
     }
 }
 
-/// Whether a request that names this host can only have been meant for a server that listens on `listen`. A name can be made
-/// to lead to any address; an address leads to itself, and `localhost` to this machine.
-pub(super) fn is_own(host: &str, listen: IpAddr) -> bool {
+/// Whether a request that names this host can only have been meant for a server that listens on `listen`, or is called by a
+/// name that is listed. Any other name can be made to lead to any address; an address leads to itself, and `localhost` to
+/// this machine.
+pub(super) fn is_own(host: &str, listen: IpAddr, listed: &[Host]) -> bool {
+    listed.iter().any(|own| own.is(host)) || leads_to(host, listen)
+}
+
+fn leads_to(host: &str, listen: IpAddr) -> bool {
     let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host).parse::<IpAddr>();
     match address {
         Ok(address) => address.is_loopback() || listen.is_unspecified() || address == listen,
@@ -53,7 +58,8 @@ mod tests {
         ] {
             assert_eq!(Host::parse(text).is_ok(), good, "{text}");
         }
-        assert!(Host::parse("Promptd.Internal").unwrap().is("PROMPTD.internal"));
+        let listed = [Host::parse("Promptd.Internal").unwrap()];
+        assert!(is_own("PROMPTD.internal", [127, 0, 0, 1].into(), &listed));
     }
 
     #[test]
@@ -72,7 +78,7 @@ mod tests {
             ("127.0.0.1.evil.example", "127.0.0.1", false),
             ("", "0.0.0.0", false),
         ] {
-            assert_eq!(is_own(host, listen.parse().unwrap()), own, "{host} {listen}");
+            assert_eq!(is_own(host, listen.parse().unwrap(), &[]), own, "{host} {listen}");
         }
     }
 }

@@ -1,13 +1,15 @@
 //! The gRPC service: the only code that knows tonic.
 //!
-//! Four strata, each of which uses those below: [`protocols`] makes a gRPC call of what comes by Connect or gRPC-Web,
-//! [`services`] answer, [`pipeline`] is what happens around every call, and [`transport`] accepts connections. [`server`] puts
+//! Four strata, each of which uses those below: [`protocols`] makes a gRPC call of what comes by Connect or gRPC-Web, and has
+//! the pages of the inspector, [`services`] answer, [`pipeline`] is what happens around every call, and [`transport`] accepts connections. [`server`] puts
 //! them together; [`options`], [`limits`], [`lifecycle`] and [`telemetry`] are used by all.
 
 mod budget;
 mod deadline;
 mod envelope;
 mod hosts;
+#[cfg(feature = "inspector")]
+mod inspector;
 mod lifecycle;
 mod limits;
 mod options;
@@ -20,6 +22,8 @@ mod telemetry;
 mod transport;
 
 pub use hosts::Host;
+#[cfg(feature = "inspector")]
+pub use inspector::Inspector;
 pub use lifecycle::{Lifecycle, Phase};
 pub use limits::Limits;
 pub use options::Options;

@@ -1,21 +1,32 @@
 //! The server: bind, serve, drain.
 
-use std::{fmt, io, net::SocketAddr, sync::Arc};
+use std::{convert::Infallible, fmt, io, net::SocketAddr, sync::Arc};
 
+use futures_util::{FutureExt as _, future::try_join_all};
+use http::{Request, Response};
 use tokio::net::TcpListener;
-use tonic::transport;
+use tonic::{body::Body, transport};
+use tower::Service;
 
 use super::{
     Backend, Lifecycle, Limits, Options, Phase, Tls,
-    pipeline::Calls,
+    pipeline::{Calls, ResponseFuture},
     protocols::Protocols,
     services::Services,
-    transport::{Listener, MAX_HEAD_BYTES, RECEIVE_WINDOW_BYTES},
+    transport::{Listener, MAX_HEAD_BYTES, Peers, RECEIVE_WINDOW_BYTES},
+};
+#[cfg(feature = "inspector")]
+use super::{
+    Inspector,
+    protocols::{InspectorService, Site},
 };
 
-/// A server that is bound to its port and does not serve yet.
+/// A server that has its addresses and does not serve yet.
 pub struct Server {
-    listener: TcpListener,
+    /// `None`: only the inspector is served.
+    grpc: Option<TcpListener>,
+    #[cfg(feature = "inspector")]
+    inspector: Option<Inspector>,
     local_addr: SocketAddr,
     options: Options,
     backend: Backend,
@@ -45,11 +56,37 @@ pub enum Ended {
 impl Server {
     /// Takes the port.
     pub async fn bind(options: Options, backend: Backend, tls: Option<Arc<Tls>>) -> Result<Self, ServerError> {
-        let bound = TcpListener::bind(options.listen).await;
-        let listener = bound.map_err(|error| ServerError::Bind(options.listen, error))?;
-        let local_addr = listener.local_addr().map_err(|error| ServerError::Bind(options.listen, error))?;
+        let (tcp, local_addr) = listen(options.listen).await?;
+        Ok(Self { grpc: Some(tcp), ..Self::at(local_addr, options, backend, tls) })
+    }
+
+    /// A server of the inspector alone: no program calls it by gRPC.
+    #[cfg(feature = "inspector")]
+    #[must_use]
+    pub fn of_inspector(inspector: Inspector, options: Options, backend: Backend) -> Self {
+        Self::at(inspector.address, options, backend, None).with_inspector(Some(inspector))
+    }
+
+    /// The same server, with the inspector too.
+    #[cfg(feature = "inspector")]
+    #[must_use]
+    pub fn with_inspector(self, inspector: Option<Inspector>) -> Self {
+        Self { inspector, ..self }
+    }
+
+    fn at(local_addr: SocketAddr, options: Options, backend: Backend, tls: Option<Arc<Tls>>) -> Self {
         let (lifecycle, limits) = (Arc::new(Lifecycle::new()), Arc::new(Limits::new(&options)));
-        Ok(Self { listener, local_addr, options, backend, tls, lifecycle, limits })
+        Self {
+            grpc: None,
+            #[cfg(feature = "inspector")]
+            inspector: None,
+            local_addr,
+            options,
+            backend,
+            tls,
+            lifecycle,
+            limits,
+        }
     }
 
     /// The bound address, with the port that was picked.
@@ -71,42 +108,76 @@ impl Server {
     }
 
     /// Serves until it has been drained. Calls are answered once the [`Lifecycle`] is ready.
-    pub async fn serve(self) -> Result<Ended, ServerError> {
-        let Self { listener: tcp, options, backend, tls, lifecycle, limits, .. } = self;
-        let (access, telemetry) = (Arc::clone(&backend.access), Arc::clone(&backend.telemetry));
-        let listener = Listener {
-            tcp,
-            tls,
-            write_timeout: options.keepalive_interval.saturating_add(options.keepalive_timeout),
-            coalesce_writes: options.coalesce_writes,
-            limits: Arc::clone(&limits),
-            telemetry: Arc::clone(&telemetry),
-        };
-        let services = Services::new(&options, backend, Arc::clone(&limits), Arc::clone(&lifecycle));
-        let services = services.map_err(|error| ServerError::Failed(error.to_string()))?;
-        let serve = Box::new(move |service, request| services.call(service, request));
-        let calls = Calls::new(
-            &options,
-            Arc::clone(&limits),
-            Arc::clone(&lifecycle),
-            Arc::clone(&access),
-            Arc::clone(&telemetry),
-            serve,
-        );
-        let service = Protocols::new(calls, &options, limits, access, telemetry);
-        let closing = {
-            let lifecycle = Arc::clone(&lifecycle);
-            async move { lifecycle.reached(Phase::Closing).await }
-        };
-        let serving = transport(&options).serve_with_incoming_shutdown(service, listener.connections(), closing);
+    pub async fn serve(mut self) -> Result<Ended, ServerError> {
+        let (calls, strangers, mut serving) = (self.calls()?, Arc::default(), Vec::new());
+        let grpc = self.grpc.take();
+        #[cfg(feature = "inspector")]
+        let inspector = self.inspector.take();
+        let Self { options, backend, lifecycle, limits, .. } = &self;
+        let (access, telemetry) = (&backend.access, &backend.telemetry);
+        #[cfg(feature = "inspector")]
+        if let Some(inspector) = inspector {
+            let Inspector { address, turn_schema, .. } = inspector;
+            let site = Site { address, tls: self.tls.is_some(), needs_token: access.needs_token(), turn_schema };
+            let (limits, telemetry) = (Arc::clone(limits), Arc::clone(telemetry));
+            let service = InspectorService::new(site, calls.clone(), options, limits, telemetry);
+            serving.push(self.serve_on(inspector.tcp, &strangers, service).boxed());
+        }
+        if let Some(tcp) = grpc {
+            let service = Protocols::new(calls, options, Arc::clone(limits), access.clone(), telemetry.clone());
+            serving.push(self.serve_on(tcp, &strangers, service).boxed());
+        }
         tokio::select! {
-            ended = serving => match ended {
-                Ok(()) => Ok(Ended::Drained),
-                Err(error) => Err(ServerError::Failed(error.to_string())),
-            },
-            () = drain(&options, &lifecycle) => Ok(Ended::Forced),
+            ended = try_join_all(serving) => ended.map(|_| Ended::Drained),
+            () = drain(options, lifecycle) => Ok(Ended::Forced),
         }
     }
+
+    /// All calls, whichever address they come to.
+    fn calls(&self) -> Result<Calls, ServerError> {
+        let Self { options, backend, lifecycle, limits, .. } = self;
+        let services = Services::new(options, backend.clone(), Arc::clone(limits), Arc::clone(lifecycle));
+        let services = services.map_err(|error| ServerError::Failed(error.to_string()))?;
+        Ok(Calls::new(
+            options,
+            Arc::clone(limits),
+            Arc::clone(lifecycle),
+            Arc::clone(&backend.access),
+            Arc::clone(&backend.telemetry),
+            Box::new(move |service, request| services.call(service, request)),
+        ))
+    }
+
+    /// Serves one address until the server closes.
+    async fn serve_on<S>(&self, tcp: TcpListener, strangers: &Arc<Peers>, service: S) -> Result<(), ServerError>
+    where
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future = ResponseFuture>
+            + Clone
+            + Send
+            + 'static,
+    {
+        let options = &self.options;
+        let listener = Listener {
+            tcp,
+            tls: self.tls.clone(),
+            write_timeout: options.keepalive_interval.saturating_add(options.keepalive_timeout),
+            coalesce_writes: options.coalesce_writes,
+            strangers: Arc::clone(strangers),
+            limits: Arc::clone(&self.limits),
+            telemetry: Arc::clone(&self.backend.telemetry),
+        };
+        let closing = self.lifecycle.reached(Phase::Closing);
+        let serving = transport(options).serve_with_incoming_shutdown(service, listener.connections(), closing);
+        serving.await.map_err(|error| ServerError::Failed(error.to_string()))
+    }
+}
+
+/// Takes an address; with the port that was picked.
+pub(super) async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServerError> {
+    let failed = |error| ServerError::Bind(address, error);
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
 }
 
 /// Waits for the drain to start, and returns at its limit.

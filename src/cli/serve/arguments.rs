@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+#[cfg(feature = "inspector")]
+use promptd::config::InspectorListen;
 use promptd::config::{Config, Overrides, SingleWorkspace, log_level};
 use tracing_subscriber::filter::Targets;
 
@@ -16,8 +18,8 @@ use crate::cli::{
 /// Runs the service.
 ///
 /// Without --config, --workspaces and --workspace it reads `config/promptd.yaml` of the current folder. When it is ready
-/// it prints one line to standard output, `promptd listening on ADDRESS`; the log goes to standard error. SIGTERM and
-/// SIGINT stop it once the calls in flight have ended.
+/// it prints one line to standard output, `promptd listening on ADDRESS`; the log goes to standard error, and so does the line
+/// `inspector at URL`. SIGTERM and SIGINT stop it once the calls in flight have ended.
 #[derive(clap::Args)]
 pub(in crate::cli) struct Arguments {
     #[command(flatten)]
@@ -34,6 +36,10 @@ pub(in crate::cli) struct Arguments {
     /// The address of the HTTP server for metrics, readiness and the settings.
     #[arg(long, value_name = "ADDR", value_parser = settings::address)]
     admin: Option<SocketAddr>,
+    /// The address of the inspector, a page that shows what the model is told; or `off`.
+    #[cfg(feature = "inspector")]
+    #[arg(long, value_name = "ADDR|off", value_parser = settings::inspector_listen)]
+    inspector: Option<InspectorListen>,
     /// The log level, such as `debug` or `info,promptd::source=debug`.
     #[arg(long, value_name = "LEVEL", env = "PROMPTD_LOG", hide_env_values = true, value_parser = level)]
     log: Option<(String, Targets)>,
@@ -49,6 +55,8 @@ impl Arguments {
         Ok(Overrides {
             listen: self.listen,
             admin: self.admin,
+            #[cfg(feature = "inspector")]
+            inspector: self.inspector,
             root: self.workspaces.as_deref().map(root).transpose()?,
             single: self.workspace.iter().map(|text| single(text)).collect::<Result<_, _>>()?,
             log_level: self.log.clone(),

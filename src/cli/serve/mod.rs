@@ -2,6 +2,8 @@
 
 mod arguments;
 mod descriptors;
+#[cfg(feature = "inspector")]
+pub(super) mod inspector;
 #[cfg(feature = "record")]
 mod record;
 mod reload;
@@ -19,7 +21,7 @@ use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 use promptd::{
     admin::{self, Metrics, Pages, SourceCollector},
-    config::{Config, Overrides},
+    config::{Config, LogFormat, Overrides},
     grpc::{Access, Backend, Ended, Lifecycle, Phase, Server, ServerError, Tls},
 };
 use promptd_source::{Source, store::Store};
@@ -92,6 +94,14 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     let backend = Backend { record, ..backend(config, &store, &source, &secrets, &metrics) };
     let options = descriptors::within_limit(&config.grpc);
     let server = Server::bind(options, backend, secrets.tls.clone()).await.map_err(|e| server_failure(&e))?;
+    #[cfg(feature = "inspector")]
+    let inspector = inspector::bind(config).await?;
+    #[cfg(feature = "inspector")]
+    let page = inspector.as_ref().map(|inspector| inspector::url(inspector.address(), secrets.tls.is_some()));
+    #[cfg(feature = "inspector")]
+    let server = server.with_inspector(inspector);
+    #[cfg(not(feature = "inspector"))]
+    let page = None;
     let (address, lifecycle, limits) = (server.local_addr(), server.lifecycle(), server.limits());
     let current = reload::CurrentConfig::new(config);
     let admin = serve_admin(config, registry, &lifecycle, &current).await?;
@@ -109,11 +119,15 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     let started =
         started.map_err(|findings| Failure::input(settings::report_files(&report_profiles(&findings, config))))?;
     let started = source.get_or_init(|| started);
-    let reload = reload::Reload { source: Arc::clone(&source), limits, logs, metrics, current, overrides };
+    let reload =
+        reload::Reload { source: Arc::clone(&source), limits, logs: logs.clone(), metrics, current, overrides };
     reload::start(loaded.file.clone(), config, &secrets, reload);
 
     lifecycle.ready();
-    announce(address, admin.as_ref().map(|(address, _)| *address), started);
+    if let Some(url) = page.as_ref().filter(|_| config.log.format == LogFormat::Text) {
+        logs.print(&format!("inspector at {url}"));
+    }
+    announce(address, admin.as_ref().map(|(address, _)| *address), page, started);
     let ended = until_stopped(serving, &lifecycle, &mut stop).await;
     #[cfg(feature = "record")]
     if let Some(recording) = recording {
@@ -177,10 +191,10 @@ async fn serve_admin(
 }
 
 /// The one line on standard output, and one in the log.
-fn announce(address: SocketAddr, admin: Option<SocketAddr>, source: &Source) {
+fn announce(address: SocketAddr, admin: Option<SocketAddr>, inspector: Option<String>, source: &Source) {
     let status = source.status();
-    let admin = admin.map(tracing::field::display);
-    tracing::info!(%address, admin, workspaces = status.workspaces.get(), watch = ?status.mode(), "serving");
+    let (admin, inspector) = (admin.map(tracing::field::display), inspector.map(tracing::field::display));
+    tracing::info!(%address, admin, inspector, workspaces = status.workspaces.get(), watch = ?status.mode(), "serving");
     // A closed standard output is not an error: then nobody waits for the line.
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "promptd listening on {address}").and_then(|()| out.flush());

@@ -1,6 +1,8 @@
 //! From nodes to a checked [`Config`].
 
 mod grpc;
+#[cfg(feature = "inspector")]
+mod inspector;
 mod read;
 #[cfg(feature = "record")]
 mod record;
@@ -48,13 +50,18 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
     let source = source(&mut root, &mut limits, &base, overrides);
     let insecure = root.bool("insecure").unwrap_or_default();
     let listen_at = root.mark("listen");
+    let grpc = grpc::options(&mut root, limits, overrides);
+    #[cfg(feature = "inspector")]
+    let (inspector, inspector_at) = inspector::listen(section(&mut root, "inspector"), grpc.listen, overrides);
     let config = Config {
-        grpc: grpc::options(&mut root, limits, overrides),
+        grpc,
         source,
         revisions: revisions(section(&mut root, "revisions")),
         tokens_file: tokens_file(section(&mut root, "auth"), &base),
         tls: tls(section(&mut root, "tls"), &base),
         admin: admin(section(&mut root, "admin"), overrides),
+        #[cfg(feature = "inspector")]
+        inspector,
         #[cfg(feature = "record")]
         record: record::options(section(&mut root, "record"), &base),
         log: log(section(&mut root, "log"), overrides),
@@ -64,6 +71,8 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
     // What makes them known may be in what could not be read.
     if !insecure && !faults.is_partial() {
         check_callers_are_known(&config, listen_at, overrides.listen.is_some(), faults);
+        #[cfg(feature = "inspector")]
+        inspector::check_is_private(&config, inspector_at, faults);
     }
     config
 }
@@ -202,6 +211,8 @@ fn effective(node: &Node, overrides: &Overrides) -> BTreeMap<&'static str, Value
     };
     set("listen", overrides.listen.map(|listen| listen.to_string()));
     set("admin.listen", overrides.admin.map(|listen| listen.to_string()));
+    #[cfg(feature = "inspector")]
+    set("inspector.listen", overrides.inspector.map(|listen| listen.to_string()));
     set("workspaces.root", overrides.root.as_ref().map(|root| root.display().to_string()));
     set("log.level", overrides.log_level.as_ref().map(|(text, _)| text.clone()));
     if let Some(Value::Array(single)) = effective.get_mut("workspaces.single") {

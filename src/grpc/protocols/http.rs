@@ -142,7 +142,7 @@ fn wrong_verb(allowed: &'static str) -> Response<Body> {
     response
 }
 
-fn wrong_type(accepted: &'static str, request: &Request<Body>) -> Response<Body> {
+pub(super) fn wrong_type(accepted: &'static str, request: &Request<Body>) -> Response<Body> {
     let given = request.headers().get(CONTENT_TYPE).map_or("none", |kind| kind.to_str().unwrap_or("another"));
     let why = format!("the `content-type` of this method must be one of {accepted}; this request has {given}");
     let mut response =

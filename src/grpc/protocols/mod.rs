@@ -1,29 +1,32 @@
 //! The protocols that a call can come by: gRPC, gRPC-Web, and Connect with JSON or protobuf. Whatever it comes by, it is a
 //! gRPC call before anything else looks at it, so that tokens, limits, deadlines and metrics are the same for all.
 
+mod account;
 mod connect;
 mod http;
+#[cfg(feature = "inspector")]
+mod inspector;
 mod pages;
+
+#[cfg(feature = "inspector")]
+pub(super) use inspector::{InspectorService, Site};
 
 use std::{
     convert::Infallible,
     future::ready,
-    pin::Pin,
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use ::http::{Request, Response, StatusCode, Version, header::CONTENT_TYPE};
-use bytes::Bytes;
-use http_body::{Body as _, Frame, SizeHint};
-use tonic::{Status, body::Body};
+use tonic::body::Body;
 use tower::{Layer as _, Service};
 use tower_http::cors::CorsLayer;
 
-use self::{connect::Connect, http::Http, pages::Pages};
+use self::{account::Account, connect::Connect, http::Http, pages::Pages};
 use super::{
     Access, Limits, Options, Telemetry,
-    pipeline::{Calls, Error, Method, ResponseFuture},
+    pipeline::{Calls, ResponseFuture},
     transport::Peer,
 };
 
@@ -60,8 +63,7 @@ impl Refused {
 
 struct Shared {
     calls: Calls,
-    telemetry: Arc<dyn Telemetry>,
-    limits: Arc<Limits>,
+    account: Account,
     /// What does not come by gRPC.
     http: Http,
     pages: Pages,
@@ -80,7 +82,8 @@ impl Protocols {
         let connect = Connect::new(calls.clone(), options, Arc::clone(&limits));
         let http = Http::new(calls.clone(), connect, options.web.is_some());
         let cors = options.web.as_ref().map(pages::cors);
-        Self(Arc::new(Shared { calls, telemetry, limits, http, pages: Pages::new(access, options), cors }))
+        let account = Account::new(limits, telemetry);
+        Self(Arc::new(Shared { calls, account, http, pages: Pages::new(access, options), cors }))
     }
 }
 
@@ -100,67 +103,16 @@ impl Service<Request<Body>> for Protocols {
         if request.version() == Version::HTTP_2 && is_grpc(&request) {
             return self.0.calls.clone().call(request);
         }
-        let (peer, method) = (Peer::of(request.extensions(), &self.0.limits), Method::of(request.uri().path()));
-        let mut http = self.0.http.clone();
-        let answer: ResponseFuture = match (self.0.pages.check(&request), &self.0.cors) {
-            (Err((refused, error)), _) => Box::pin(ready(Ok(connect::refuse(StatusCode::FORBIDDEN, refused, error)))),
-            (Ok(()), Some(cors)) => Box::pin(cors.layer(http).call(request)),
-            (Ok(()), None) => http.call(request),
-        };
-        let calling = peer.calling();
-        let telemetry = Arc::clone(&self.0.telemetry);
-        Box::pin(async move {
-            let response = answer.await?;
-            if let Some(refused) = response.extensions().get::<Refused>() {
-                telemetry.request_refused(refused.as_str());
+        self.0.account.count(request, |request| {
+            let mut http = self.0.http.clone();
+            match (self.0.pages.check(&request), &self.0.cors) {
+                (Err((refused, error)), _) => {
+                    Box::pin(ready(Ok(connect::refuse(StatusCode::FORBIDDEN, refused, error))))
+                }
+                (Ok(()), Some(cors)) => Box::pin(cors.layer(http).call(request)),
+                (Ok(()), None) => http.call(request),
             }
-            drop(calling);
-            if method.is_health() && !method.streams() || !is_answer(&response) {
-                return Ok(peer.small_answer(response));
-            }
-            let Some(bytes) = response.body().size_hint().exact() else {
-                return Ok(response.map(|body| Body::new(Counted { body, peer, streams: method.streams() })));
-            };
-            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-            let full = |_| connect::failed(StatusCode::TOO_MANY_REQUESTS, Error::ConnectionFull);
-            Ok(peer.whole_answer(response, bytes).unwrap_or_else(|e| peer.small_answer(full(e))))
         })
-    }
-}
-
-/// Whether it is the answer to a call, and no refusal.
-fn is_answer(response: &Response<Body>) -> bool {
-    response.status() == StatusCode::OK && !response.headers().contains_key(Status::GRPC_STATUS)
-}
-
-/// An answer in another form than gRPC's, whose bytes are counted as those are.
-struct Counted {
-    body: Body,
-    peer: Peer,
-    streams: bool,
-}
-
-impl http_body::Body for Counted {
-    type Data = Bytes;
-    type Error = Status;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        Poll::Ready(frame.map(|frame| match frame?.into_data() {
-            Ok(data) => {
-                let counted = if self.streams { self.peer.message(data) } else { self.peer.answer(data) };
-                counted.map(Frame::data).map_err(|_| Error::ConnectionFull.into())
-            }
-            Err(frame) => Ok(frame),
-        }))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 

@@ -40,7 +40,7 @@ impl Pages {
         if self.access.needs_token() {
             return Ok(());
         }
-        if !host(request).is_some_and(|host| is_own(&host, self.listen) || self.hosts.iter().any(|own| own.is(&host))) {
+        if !authority(request).is_some_and(|authority| is_own(authority.host(), self.listen, &self.hosts)) {
             return Err((Refused::Host, Error::HostNotAllowed));
         }
         match request.headers().get(header::ORIGIN) {
@@ -58,11 +58,10 @@ impl Pages {
     }
 }
 
-/// The host that a request names, without the port.
-fn host(request: &Request<Body>) -> Option<String> {
-    let header = || request.headers().get(header::HOST)?.to_str().ok()?.parse::<Authority>().ok();
-    let authority = request.uri().authority().cloned().or_else(header)?;
-    Some(authority.host().to_owned())
+/// The host that a request names, with the port if there is one.
+pub(super) fn authority(request: &Request<Body>) -> Option<Authority> {
+    let header = || request.headers().get(header::HOST)?.to_str().ok()?.parse().ok();
+    request.uri().authority().cloned().or_else(header)
 }
 
 /// The answers to browsers that ask whether a page may call.

@@ -33,6 +33,8 @@ pub(crate) struct Listener {
     /// How long a peer may read nothing of what is written, or take none of its answers, before its connection is closed.
     pub(crate) write_timeout: Duration,
     pub(crate) coalesce_writes: bool,
+    /// The connections whose callers were not let in yet, of all listeners of the server.
+    pub(crate) strangers: Arc<Peers>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) telemetry: Arc<dyn Telemetry>,
 }
@@ -48,7 +50,7 @@ impl Listener {
     }
 
     async fn accept(self, sender: mpsc::Sender<Accepted>) {
-        let strangers = Peers::default();
+        let strangers = &self.strangers;
         loop {
             let accepted = tokio::select! {
                 accepted = self.tcp.accept() => accepted,
@@ -119,7 +121,8 @@ mod tests {
         let address = tcp.local_addr().unwrap();
         let (limits, telemetry) = (Arc::new(Limits::new(&Options::default())), Arc::new(NoTelemetry));
         let write_timeout = Duration::MAX;
-        let listener = Listener { tcp, tls: None, write_timeout, coalesce_writes: true, limits, telemetry };
+        let strangers = Arc::default();
+        let listener = Listener { tcp, tls: None, write_timeout, coalesce_writes: true, strangers, limits, telemetry };
         let mut incoming = listener.connections();
         let client = TcpStream::connect(address).await.unwrap();
         (incoming.next().await.unwrap().unwrap(), client)

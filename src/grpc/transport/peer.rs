@@ -279,7 +279,7 @@ impl Drop for Calling {
 
 /// Connections in the order in which they came, until they close.
 #[derive(Debug, Default)]
-pub(super) struct Peers(Mutex<Vec<Weak<State>>>);
+pub(crate) struct Peers(Mutex<Vec<Weak<State>>>);
 
 impl Peers {
     pub(super) fn add(&self, peer: &Peer) {

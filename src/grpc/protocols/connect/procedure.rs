@@ -100,6 +100,11 @@ impl ContentType {
         HeaderValue::from_static(known.map_or("application/json", |(name, _)| *name))
     }
 
+    #[cfg(feature = "inspector")]
+    pub(in crate::grpc::protocols) fn is_json(self) -> bool {
+        self.codec == Codec::Json
+    }
+
     pub(in crate::grpc::protocols) fn fits(self, procedure: &Procedure) -> bool {
         self.enveloped == procedure.streams
     }

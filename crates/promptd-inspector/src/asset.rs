@@ -1,0 +1,164 @@
+//! The files of the page, by the paths that they have at its address.
+
+use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
+
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderValue, Response, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
+};
+use rust_embed::{EmbeddedFile, RustEmbed};
+
+/// The file that `/` answers with.
+const INDEX: &str = "index.html";
+
+#[derive(RustEmbed)]
+#[folder = "assets/"]
+struct Folder;
+
+/// A file of the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asset {
+    /// What it holds.
+    pub content: Bytes,
+    /// Its media type, by the ending of its name.
+    pub content_type: &'static str,
+    /// A strong entity tag, in its quotes: of the hash of the content.
+    pub etag: HeaderValue,
+}
+
+/// All files of the page, by path: `/` is the page itself, `/js/main.js` the file of that name.
+pub fn assets() -> &'static HashMap<String, Asset> {
+    static ASSETS: LazyLock<HashMap<String, Asset>> = LazyLock::new(|| {
+        let named = |name: Cow<'static, str>| Folder::get(&name).map(|file| (path(&name), Asset::of(&name, file)));
+        Folder::iter().filter_map(named).collect()
+    });
+    &ASSETS
+}
+
+fn path(name: &str) -> String {
+    if name == INDEX { "/".to_owned() } else { format!("/{name}") }
+}
+
+impl Asset {
+    /// The answer to a request for it: the file, or that the caller has it already.
+    pub fn answer(&self, request: &HeaderMap) -> Response<Bytes> {
+        let mut response = Response::new(Bytes::new());
+        let headers = response.headers_mut();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert(ETAG, self.etag.clone());
+        if self.is_held(request) {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            return response;
+        }
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        response.map(|_| self.content.clone())
+    }
+
+    /// Whether the caller has it. A proxy may have made the tag a weak one.
+    fn is_held(&self, request: &HeaderMap) -> bool {
+        let held = request.get_all(IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
+        let mut tags = held.flat_map(|tags| tags.split(',').map(str::trim));
+        tags.any(|tag| tag == "*" || self.etag == tag.strip_prefix("W/").unwrap_or(tag))
+    }
+
+    fn of(name: &str, file: EmbeddedFile) -> Self {
+        let content = match file.data {
+            Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+            Cow::Owned(bytes) => bytes.into(),
+        };
+        let hash = u128::from_be_bytes(*file.metadata.sha256_hash().first_chunk().unwrap_or(&[0; 16]));
+        #[expect(clippy::expect_used, reason = "digits in quotes are a header's value")]
+        let etag = HeaderValue::try_from(format!("\"{hash:032x}\"")).expect("an entity tag");
+        Self { content, content_type: content_type(name), etag }
+    }
+}
+
+/// Browsers run no script of another type, since they are told not to guess.
+fn content_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("json") => "application/json",
+        Some("svg") => "image/svg+xml",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+
+    /// The most bytes of all files together.
+    const MAX_BYTES: usize = 200_000;
+
+    fn files(folder: &Path, found: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            match entry.file_type().unwrap().is_dir() {
+                true => files(&entry.path(), found),
+                false => found.push(entry.path().to_str().unwrap().to_owned()),
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_of_the_folder_is_there_with_a_type_and_a_tag_of_its_own() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
+        let mut found = Vec::new();
+        files(&root, &mut found);
+        assert_eq!(found.len(), assets().len(), "{found:?}");
+        for file in found {
+            let path = path(file.strip_prefix(root.to_str().unwrap()).unwrap().trim_start_matches('/'));
+            let asset = &assets()[&path];
+            assert_eq!(asset.content, fs::read(&file).unwrap(), "{path}");
+            assert_ne!(asset.content_type, "application/octet-stream", "{path}");
+            let of_this_tag = assets().values().filter(|other| other.etag == asset.etag);
+            assert!(of_this_tag.map(|other| &other.content).all(|content| *content == asset.content), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_the_caller_has_is_not_sent_again() {
+        let asset = &assets()["/"];
+        let etag = asset.etag.to_str().unwrap();
+        for (held, status) in [
+            (None, 200),
+            (Some("\"other\"".to_owned()), 200),
+            (Some(etag.trim_matches('"').to_owned()), 200),
+            (Some(etag.to_owned()), 304),
+            (Some(format!("\"other\", W/{etag}")), 304),
+            (Some("*".to_owned()), 304),
+        ] {
+            let mut request = HeaderMap::new();
+            if let Some(held) = &held {
+                request.insert(IF_NONE_MATCH, held.parse().unwrap());
+            }
+            let answer = asset.answer(&request);
+            assert_eq!(answer.status(), status, "{held:?}");
+            assert_eq!(
+                (&answer.headers()[ETAG], &answer.headers()[CACHE_CONTROL]),
+                (&asset.etag, &HeaderValue::from_static("no-cache"))
+            );
+            assert_eq!(answer.body().is_empty(), status == 304, "{held:?}");
+        }
+    }
+
+    #[test]
+    fn all_files_together_are_small() {
+        let bytes: usize = assets().values().map(|asset| asset.content.len()).sum();
+        assert!(bytes < MAX_BYTES, "{bytes}");
+    }
+
+    #[test]
+    fn the_page_has_no_script_or_style_that_its_policy_forbids() {
+        let page = String::from_utf8(assets()["/"].content.to_vec()).unwrap();
+        for forbidden in ["<style", " style=", " onclick=", " onload=", "http://", "https://", "javascript:"] {
+            assert!(!page.contains(forbidden), "{forbidden}");
+        }
+        let scripts = page.matches("<script").count();
+        assert!(scripts > 0 && scripts == page.matches("<script type=\"module\" src=\"").count(), "{page}");
+    }
+}

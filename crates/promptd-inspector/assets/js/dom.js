@@ -37,6 +37,17 @@ export function replace(node, ...children) {
   node.replaceChildren(...nodes(children));
 }
 
+/** Gives a node these children in this order; those that it has already stay where they are. @param {Element} parent @param {Element[]} children */
+export function arrange(parent, children) {
+  const wanted = new Set(children);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  let at = parent.firstChild;
+  for (const child of children) {
+    if (child === at) at = at.nextSibling;
+    else parent.insertBefore(child, at);
+  }
+}
+
 function set(element, name, value) {
   if (value === undefined || value === null || value === false) return;
   if (name.startsWith("on")) element.addEventListener(name.slice(2), value);

@@ -2,7 +2,7 @@
 
 import { clear, h, replace } from "./dom.js";
 import { errorCard } from "./errors.js";
-import { openFile, closeDrawer } from "./drawer.js";
+import { closeDrawer, openFile, refreshDrawer } from "./drawer.js";
 import { watch } from "./live.js";
 import { navigate, onRoute, parse } from "./router.js";
 import * as rpc from "./rpc.js";
@@ -106,6 +106,7 @@ function watchWorkspace(workspaceId) {
   stopWatch = watch(workspaceId, {
     live: (live) => update({ live }),
     published: (workspace, changedPaths, first) => {
+      refreshDrawer();
       update({ workspace });
       if (!first) shown?.refresh({ kind: "workspace", changedPaths });
     },

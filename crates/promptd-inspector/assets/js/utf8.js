@@ -9,12 +9,16 @@ export class Utf8Index {
     this.text = text;
     this.offsets = new Uint32Array(Math.floor(text.length / STRIDE) + 1);
     let bytes = 0;
+    let chars = 0;
     for (let index = 0; index < text.length; index += 1) {
       if (index % STRIDE === 0) this.offsets[index / STRIDE] = bytes;
-      bytes += width(text, index);
+      const more = width(text, index);
+      bytes += more;
+      if (more > 1 || text.charCodeAt(index) < 0x80) chars += 1;
     }
     if (text.length % STRIDE === 0) this.offsets[text.length / STRIDE] = bytes;
     /** @type {number} */ this.bytes = bytes;
+    /** @type {number} in Unicode scalar values */ this.chars = chars;
   }
 
   /** The byte offset of an index. @param {number} index @returns {number} */

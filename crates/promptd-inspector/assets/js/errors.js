@@ -36,10 +36,15 @@ export function errorCard(error, dismiss) {
     h("div", { class: "row spread" },
       h("strong", {}, h("code", {}, name)),
       dismiss && h("button", { class: "quiet", "aria-label": "Dismiss this error", onclick: dismiss }, icon("M4 4l8 8M12 4l-8 8"))),
-    h("p", { class: "text-plain" }, error.message),
+    !isRepeated(error) && h("p", {}, error.message),
     error.violations?.length > 0 && h("ul", { class: "violations" }, error.violations.map((each) =>
-      h("li", {}, each.field && h("code", {}, each.field), each.field && " ", each.description))),
+      h("li", {}, each.field && [h("code", {}, each.field), " "], each.description))),
     todo && h("p", { class: "muted" }, todo.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part))));
+}
+
+// Whether the message says nothing but what the violations say.
+function isRepeated({ message, violations = [] }) {
+  return violations.length > 0 && message.startsWith("invalid request");
 }
 
 /** Whether a call was ended by the page itself, which nobody needs to be told. @param {Error} error @returns {boolean} */

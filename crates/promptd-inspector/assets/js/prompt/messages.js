@@ -107,9 +107,9 @@ export class Messages {
     clearTimeout(this.timer);
     this.unmark();
     const ranges = [];
-    for (const { part, start, end } of changes) {
+    for (const { part, start, end, added } of changes) {
       part.element.classList.add("changed");
-      const range = start < end && rangeOf([part], part.start + start, part.start + end);
+      const range = !added && start < end && rangeOf([part], part.start + start, part.start + end);
       if (range) ranges.push(range);
     }
     if (ranges.length && globalThis.CSS?.highlights) CSS.highlights.set("changed", new Highlight(...ranges));
@@ -138,7 +138,7 @@ function keep(held, entry, part, look) {
   const drawn = held?.look === key && held.text === text ? Object.assign(held, { start: part.start, entry }) : drawPart(entry, part, { hidden: look.hidden, hue: hue(place) });
   drawn.look = key;
   const change = !held || held.text !== text ? changeOf(held?.text ?? "", text, entry, part) : null;
-  return { drawn, change };
+  return { drawn, change: change && { ...change, added: !held } };
 }
 
 function drawHead(card, context) {

@@ -21,7 +21,7 @@ export function drawOutline(root, entries, prompt, look) {
   const inPrompt = prompt.sections.filter((section) => section.cardIndex === undefined && size(section) > 0);
   const rest = Math.max(0, total - inPrompt.reduce((sum, section) => sum + size(section), 0));
   const row = (section) => drawRow(section, size(section), total, unit, look);
-  const held = root.querySelector(":focus")?.dataset.section;
+  const held = root.querySelector(":focus")?.dataset.row;
   replace(root,
     h("p", { class: "total" }, h("strong", {}, number(total)), ` ${unit === "tokens" ? "tokens" : "characters"}`,
       h("span", { class: "muted" }, `${unit === "tokens" ? counted(prompt.size?.chars ?? 0, "character") : counted(prompt.size?.bytes ?? 0, "byte")}`)),
@@ -30,8 +30,8 @@ export function drawOutline(root, entries, prompt, look) {
         style: { "--hue": hue(look.places.get(section)), "flex-grow": size(section) }, title: `${section.id}: ${number(size(section))} ${unit}`, onclick: () => look.jump(section.id),
       })), rest > 0 && h("div", { class: "rest", style: { "flex-grow": rest }, title: `headings and separators: ${number(rest)} ${unit}` })),
     groups(entries, prompt).map(({ title, sections }) => h("section", { class: "outline-group" }, title && h("h3", {}, title), h("ul", {}, sections.map(row)))),
-    rest > 0 && h("p", { class: "muted small rest-note" }, `Headings and separators: ${number(rest)} ${unit}.`));
-  if (held) root.querySelector(`[data-section="${CSS.escape(held)}"]`)?.focus();
+    rest > 0 && h("p", { class: "muted small rest-note" }, `Headings and separators: ${counted(rest, unit === "tokens" ? "token" : "character")}.`));
+  if (held) root.querySelector(`[data-row="${CSS.escape(held)}"]`)?.focus();
 }
 
 function groups(entries, prompt) {
@@ -53,7 +53,7 @@ function drawRow(section, size, total, unit, { places, jump }) {
   const outcome = enumName(section.outcome);
   const name = section.id.split("/").slice(1).join("/") || section.id;
   return h("li", {}, h("button", {
-    class: ["outline-row", out && "out"], style: { "--hue": hue(places.get(section)) }, dataset: { section: section.id, outcome: section.outcome }, title: section.id, onclick: () => jump(section.id),
+    class: ["outline-row", out && "out"], style: { "--hue": hue(places.get(section)) }, dataset: { row: section.id }, title: section.id, onclick: () => jump(section.id),
   },
     h("span", { class: "row-name" }, name),
     outcome === "truncated" && h("span", { class: "tag warn" }, "cut"),

@@ -81,7 +81,7 @@ export function rangeOf(parts, start, end) {
 
 function label(section, message) {
   const name = section.id.startsWith(`${message}/`) ? section.id.slice(message.length + 1) : section.id;
-  const lines = name.length > LONGEST_LABEL ? name.replace(/\/(?=[^/]*$)/, "/\n") : name;
+  const lines = name.length > LONGEST_LABEL ? name.replace(/\/(?=[^/]*$)/, "/\n").replaceAll("_", "_\u200b") : name;
   return section.outcome === "OUTCOME_TRUNCATED" ? `${lines}\ncut` : lines;
 }
 
@@ -151,10 +151,12 @@ function linesOf(text) {
 
 // The service's own words for what was left out.
 function markers(entry, part) {
-  return (part.section?.spans ?? []).filter((span) => span.how === "HOW_MARKER").map((span) => ({
-    start: entry.utf8.toIndex(span.byteStart ?? 0) - part.start, end: entry.utf8.toIndex(span.byteEnd ?? 0) - part.start,
-    wrap: (node) => h("mark", { class: "cut-marker" }, node),
-  }));
+  return (part.section?.spans ?? []).filter((span) => span.how === "HOW_MARKER").map((span) => {
+    const [start, end] = [entry.utf8.toIndex(span.byteStart ?? 0), entry.utf8.toIndex(span.byteEnd ?? 0)];
+    const text = entry.message.content.slice(start, end);
+    const space = text.length - text.trimStart().length;
+    return { start: start + space - part.start, end: start + text.trimEnd().length - part.start, wrap: (node) => h("mark", { class: "cut-marker" }, node) };
+  });
 }
 
 function hiddenMarks(text) {

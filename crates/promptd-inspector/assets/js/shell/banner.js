@@ -12,6 +12,7 @@ import { state, subscribe } from "../state.js";
  */
 export function drawBanner(root, context) {
   let drawn = "";
+  new ResizeObserver(() => document.documentElement.style.setProperty("--banner-height", `${root.offsetHeight}px`)).observe(root);
   const draw = () => {
     const errors = (state.workspace?.findings ?? []).filter((each) => each.severity === "SEVERITY_ERROR");
     const text = JSON.stringify(errors);
@@ -21,14 +22,15 @@ export function drawBanner(root, context) {
     const [first] = errors;
     const never = !state.workspace.revision;
     const place = [first.path, first.line, first.column].filter(Boolean).join(":");
+    const said = never || !/last good/.test(first.message);
     const summary = never ? "This workspace has never loaded, so there is no prompt." : "The last good version is in use.";
     replace(root, h("div", { class: "banner", dataset: { finding: first.code } },
-      h("div", { class: "row" }, h("strong", {}, place || first.code), h("span", {}, `${first.message}.`), h("span", {}, h("strong", {}, summary))),
-      excerpt(first),
+      h("p", {}, h("strong", {}, place || first.code), ` ${first.message}. `, said && h("strong", {}, summary)),
       h("div", { class: "row" },
         first.path && h("button", { onclick: () => context.openFile(first) }, "Open the file"),
-        h("button", { onclick: () => context.navigate("findings") }, errors.length > 1 ? `All ${counted(errors.length, "error")}` : "Findings"))));
-    context.say(`${place} is broken: ${first.message}. ${summary}`);
+        h("button", { onclick: () => context.navigate("findings") }, errors.length > 1 ? `All ${counted(errors.length, "error")}` : "Findings")),
+      excerpt(first)));
+    context.say(`${place} is broken: ${first.message}. ${said ? summary : ""}`);
   };
   subscribe((keys) => {
     if (keys.includes("workspace")) draw();

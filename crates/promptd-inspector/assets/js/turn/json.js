@@ -1,10 +1,12 @@
 // A turn as JSON: what is wrong with it, and where.
 
+const HALF = /(?<!\\)(?:\\\\)*\\ud[89a-f]/; // JSON.stringify writes halves of surrogate pairs as escapes, and nothing else of that range
+
 /** What keeps a text from being JSON, with the line and column; null: nothing. @param {string} text @returns {string|null} */
 export function problemOf(text) {
   try {
-    JSON.parse(text);
-    return null;
+    const whole = JSON.stringify(JSON.parse(text));
+    return HALF.test(whole) ? "It holds half of a character (a lone surrogate, such as \\ud800), which is no text." : null;
   } catch (error) {
     const what = error.message.replace(/^JSON\.parse: /, "").replace(/ in JSON at position.*| at line \d+ column \d+.*|, "?\.\.\..*|, ".*is not valid JSON$/s, "");
     const place = placeOf(error.message, text);

@@ -27,6 +27,7 @@ export function turnPanel({ state, update, say, report }) {
   const take = (turn) => {
     own = turn;
     update({ turn });
+    if (!head.contains(document.activeElement)) drawHead();
   };
   const form = {
     get: (path) => path.reduce((value, part) => value?.[part], state.turn),
@@ -38,6 +39,7 @@ export function turnPanel({ state, update, say, report }) {
     const held = body.querySelector(":focus")?.id;
     drawHead();
     replace(problem);
+    replace(help);
     if (mode === "json") replace(body, drawJson(state.turn, take, problem));
     else replace(body, inputs.fields.length > 0 && h("fieldset", {}, h("legend", {}, `Inputs of ${inputs.profile}`), drawFields(form, inputs.fields, ["inputs"])),
       h("fieldset", {}, h("legend", { class: inputs.fields.length ? "" : "unseen" }, "Turn"), drawFields(form, fields, [])));
@@ -54,7 +56,7 @@ export function turnPanel({ state, update, say, report }) {
       if (found) showError(found, description);
       return !found;
     });
-    if (mode === "form" || violations.length) replace(problem, rest.map(({ field, description }) => `${field}: ${description}`).join("; "));
+    if (mode === "form" || violations.length) replace(problem, rest.map(({ field, description }) => (field ? `${field}: ${description}` : description)).join("; "));
   };
   function helpFor(event) {
     replace(help, event.target.closest("[data-help]")?.dataset.help ?? "");

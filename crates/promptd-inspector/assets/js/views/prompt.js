@@ -30,7 +30,7 @@ function mount(root, context) {
   const panel = turnPanel(context);
   const messages = new Messages(list, context);
   const aside = h("aside", { class: "turn", "aria-label": "Turn" }, panel.element);
-  replace(root, tools, failed, h("div", { class: "prompt-columns" }, outline, list, aside), status);
+  replace(root, tools, h("div", { class: "prompt-columns" }, outline, h("div", { class: "prompt-middle" }, failed, list), aside), status);
 
   const map = sourceMap(list, {
     cardOf: (element) => messages.cardOf(element),
@@ -52,7 +52,7 @@ function mount(root, context) {
   let drawn = null;
   const draw = (mark) => {
     const { prompt, promptError, workspaceId } = state;
-    replace(failed, promptError && errorCard(promptError));
+    replace(failed, promptError && [errorCard(promptError), prompt && h("p", { class: "muted small" }, "Below is the last prompt that could be assembled.")]);
     list.classList.toggle("stale", Boolean(promptError && prompt));
     panel.showError(promptError);
     if (!prompt) return;

@@ -188,6 +188,7 @@ struct Calls {
     shown: [Cell<usize>; 2],
     locked: Cell<usize>,
     expired: Cell<usize>,
+    changed: Cell<usize>,
 }
 
 fn request(workspace: &str, profile: &str, pin: &str, turn: &Turn) -> proto::AssemblePromptRequest {
@@ -233,6 +234,7 @@ impl Calls {
             None => (newest, String::new()),
         };
         self.check_skills(case, newest, &workspace).await?;
+        self.check_revisions(case, &workspace, &seen).await?;
         // A turn that sets what is locked, for each lock; and the random one.
         let locked = newest.locks.iter().map(|lock| Turn { sets: vec![lock], ..case.turn.clone() });
         for (turn, profile) in locked.zip(profiles.iter().cycle().skip(self.next.load(Ordering::SeqCst))) {
@@ -311,6 +313,23 @@ impl Calls {
         hides_from_token_but(case, newest, status)
     }
 
+    /// Those that are listed, and no others, can be pinned, and say what the token admits.
+    async fn check_revisions(&self, case: &Case, workspace: &str, seen: &[String]) -> Result<(), TestCaseError> {
+        let list = proto::ListRevisionsRequest { workspace_id: workspace.to_owned() };
+        let listed = self.workspaces.clone().list_revisions(by(TOKEN, list)).await.unwrap().into_inner();
+        hides_from_token(case, &listed)?;
+        prop_assert_eq!(Some(&listed.revisions[0].revision), seen.last());
+        for revision in seen {
+            let pinned = request(workspace, "", revision, &Turn { sets: Vec::new(), ..case.turn.clone() });
+            let pinned = self.prompts.clone().assemble_prompt(by(TOKEN, pinned)).await;
+            let is_held = pinned.err().is_none_or(|status| !status.message().contains("no longer held"));
+            prop_assert_eq!(is_held, listed.revisions.iter().any(|listed| listed.revision == *revision));
+        }
+        let paths = listed.revisions.iter().flat_map(|revision| &revision.changed_paths);
+        count(&self.changed, paths.filter(|path| path.starts_with("skills/")).count());
+        Ok(())
+    }
+
     async fn check_skills(&self, case: &Case, newest: &Revision, workspace: &str) -> Result<(), TestCaseError> {
         let filter = case.turn.filter.as_ref();
         let list = proto::ListSkillsRequest {
@@ -346,7 +365,8 @@ fn what_a_token_a_lock_a_filter_or_skip_hides_is_in_no_answer() {
         let rig = Rig::start().await;
         let (prompts, workspaces) = (rig.prompts().await, rig.workspaces().await);
         let next = AtomicUsize::new(0);
-        Calls { rig, prompts, workspaces, next, shown: Default::default(), locked: Cell::new(0), expired: Cell::new(0) }
+        let [locked, expired, changed] = [const { Cell::new(0) }; 3];
+        Calls { rig, prompts, workspaces, next, shown: Default::default(), locked, expired, changed }
     });
     let profiles: Vec<_> = ProfileSet::built_in().iter().map(|profile| profile.name.to_string()).collect();
     assert!(profiles.len() >= 8, "{profiles:?}");
@@ -359,6 +379,7 @@ fn what_a_token_a_lock_a_filter_or_skip_hides_is_in_no_answer() {
         ("files", &calls.shown[1]),
         ("locks", &calls.locked),
         ("old revisions", &calls.expired),
+        ("changed skills", &calls.changed),
     ] {
         assert!(seen.get() > 10, "{what}: {}", seen.get());
     }

@@ -222,3 +222,45 @@ async fn a_watch_follows_a_workspace_that_is_fixed() {
     rig.publish("new", MemoryTree::new());
     assert!(!next(&mut stream).await.workspace.unwrap().revision.is_empty());
 }
+
+fn revisions_of(id: &str) -> proto::ListRevisionsRequest {
+    proto::ListRevisionsRequest { workspace_id: id.into() }
+}
+
+/// The paths that changed with each revision of `harbor`, the newest first.
+async fn changes(rig: &Rig) -> Vec<Vec<String>> {
+    let answer = rig.workspaces().await.list_revisions(revisions_of("harbor")).await.unwrap().into_inner();
+    answer.revisions.into_iter().map(|revision| revision.changed_paths).collect()
+}
+
+#[tokio::test]
+async fn revisions_are_listed_with_what_changed_the_newest_first() {
+    let rig = Rig::start().await;
+    let mut client = rig.workspaces().await;
+    assert_eq!(changes(&rig).await, [[""; 0]]);
+    rig.publish("harbor", harbor().file("SOUL.md", "Stern.\n").file("skills/git/notes/more.md", "x"));
+    rig.publish("harbor", harbor().file("workspace.yaml", "profile: kern\n").file("skills/bad/SKILL.md", "x"));
+    let revisions = client.list_revisions(revisions_of("harbor")).await.unwrap().into_inner().revisions;
+    let newest = client.get_workspace(get("harbor")).await.unwrap().into_inner().workspace.unwrap();
+    let first = &revisions[0];
+    assert_eq!((&first.revision, first.loaded_at), (&newest.revision, newest.loaded_at));
+    assert_eq!((first.errors, first.warnings, &first.profile), (newest.errors, newest.warnings, &newest.profile));
+    assert!(first.errors > 0 && revisions[1].errors == 0 && revisions[1].profile == "five-layer", "{revisions:?}");
+    assert_eq!(first.changed_paths, ["SOUL.md", "skills/bad/SKILL.md", "skills/git/notes/more.md", "workspace.yaml"]);
+    assert_eq!(revisions[1].changed_paths, ["SOUL.md", "skills/git/notes/more.md"]);
+    assert_eq!((revisions.len(), &*revisions[2].changed_paths), (3, &[][..]));
+    // Each of them can be pinned, and is what it was.
+    for revision in &revisions {
+        let pinned = proto::AssemblePromptRequest { revision: revision.revision.clone(), ..crate::rig::ask() };
+        let answer = rig.prompts().await.assemble_prompt(pinned).await.unwrap().into_inner();
+        assert_eq!((&answer.revision, &answer.profile), (&revision.revision, &revision.profile));
+    }
+    // What a new revision forbids is in no older one that is listed.
+    rig.publish("harbor", harbor().file("workspace.yaml", "locked: [persona]\n"));
+    assert_eq!(changes(&rig).await, [[""; 0]]);
+
+    rig.publish("new", MemoryTree::new().file("workspace.yaml", "naem: x\n"));
+    refused(client.list_revisions(revisions_of("new")).await, Code::FailedPrecondition, "WORKSPACE_INVALID");
+    refused(client.list_revisions(revisions_of("none")).await, Code::NotFound, "WORKSPACE_NOT_FOUND");
+    refused(client.list_revisions(revisions_of("../x")).await, Code::InvalidArgument, "INVALID_REQUEST");
+}

@@ -47,6 +47,7 @@ const METHODS: &[(Service, &str, Kind)] = &[
     (Service::Workspaces, "promptd.v1.WorkspaceService/ListWorkspaces", Unary),
     (Service::Workspaces, "promptd.v1.WorkspaceService/GetWorkspace", Unary),
     (Service::Workspaces, "promptd.v1.WorkspaceService/WatchWorkspace", Stream),
+    (Service::Workspaces, "promptd.v1.WorkspaceService/ListRevisions", Unary),
     (Service::Workspaces, "promptd.v1.WorkspaceService/ListSkills", Unary),
     (Service::Workspaces, "promptd.v1.WorkspaceService/ReadSkill", Unary),
     (Service::Profiles, "promptd.v1.ProfileService/ListProfiles", Unary),

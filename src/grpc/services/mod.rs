@@ -13,6 +13,7 @@ mod profile;
 mod prompt;
 mod query;
 mod reflection;
+mod revisions;
 mod watch;
 mod workspace;
 

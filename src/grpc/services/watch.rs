@@ -6,11 +6,11 @@ use futures_util::stream::{self, Stream};
 use tokio::sync::watch;
 use tonic::Status;
 
-use super::backend::workspace_view;
+use super::{backend::workspace_view, revisions::visible_changes};
 use crate::grpc::pipeline::auth::Caller;
 use promptd_contract::proto;
 use promptd_core::id::Id;
-use promptd_source::store::{Loaded, Pinned, State, changed_paths};
+use promptd_source::store::{Loaded, Pinned, State};
 
 /// One watch.
 pub(super) struct Watch {
@@ -76,11 +76,7 @@ impl Watch {
             }
             (State::Invalid(_), Sent::Invalid(old)) if Arc::ptr_eq(state, old) => return None,
             (State::Ready(new), Sent::Revision(old)) => {
-                let access = self.caller.skill_access(None);
-                let visible =
-                    |path: &Arc<str>| access.sees_path(&new.snapshot, path) || access.sees_path(&old.snapshot, path);
-                let paths = changed_paths(&old.snapshot, &new.snapshot);
-                changed = paths.iter().filter(|path| visible(path)).map(ToString::to_string).collect();
+                changed = visible_changes(&old.snapshot, &new.snapshot, self.caller.skill_access(None));
             }
             _ => {}
         }

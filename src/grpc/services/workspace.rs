@@ -11,6 +11,7 @@ use super::{
     backend::{Backend, ReadSkillFile, has_long_filter, workspace_summary, workspace_view},
     page::Page,
     query::Query,
+    revisions::list_revisions,
     watch::Watch,
 };
 use crate::grpc::{
@@ -29,7 +30,7 @@ use promptd_core::{
 };
 use promptd_source::store::State;
 
-/// The most skills that are listed on a worker thread.
+/// The most skills of a workspace that is looked through on a worker thread.
 const MAX_LISTED_IN_PLACE: usize = 500;
 
 /// The most bytes of a skill's file in one answer.
@@ -84,6 +85,19 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let known = self.backend.store.at(id.as_str(), &request.known_revision);
         let watch = Watch::new(id, caller, states, &request.known_revision, known);
         Ok(Response::new(Box::pin(watch.responses())))
+    }
+
+    async fn list_revisions(
+        &self,
+        request: Request<proto::ListRevisionsRequest>,
+    ) -> Result<Response<proto::ListRevisionsResponse>, Status> {
+        let caller = Caller::of(&request);
+        let id = caller.workspace(&request.get_ref().workspace_id)?;
+        self.backend.newest(&id, &caller)?;
+        let revisions = self.backend.store.revisions(id.as_str()).ok_or_else(|| self.backend.unknown(&id, &caller))?;
+        let heavy = revisions.iter().any(|loaded| loaded.snapshot.skills.len() > MAX_LISTED_IN_PLACE);
+        let list = move || list_revisions(&revisions, caller.skill_access(None));
+        Ok(Response::new(if heavy { run_heavy(&self.limits, list).await? } else { list() }))
     }
 
     async fn list_skills(

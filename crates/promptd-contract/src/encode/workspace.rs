@@ -58,6 +58,25 @@ pub fn workspace_summary(
     }
 }
 
+/// A revision, and the paths that changed with it.
+#[must_use]
+pub fn revision(
+    snapshot: &Snapshot,
+    loaded_at: Timestamp,
+    changed_paths: Vec<String>,
+    access: SkillAccess<'_>,
+) -> proto::Revision {
+    let [errors, warnings] = counts(access.findings(snapshot));
+    proto::Revision {
+        revision: snapshot.revision.to_string(),
+        loaded_at: Some(timestamp(loaded_at)),
+        changed_paths,
+        errors,
+        warnings,
+        profile: snapshot.manifest.profile.to_string(),
+    }
+}
+
 /// A workspace without a usable revision: its id, and why it has none.
 #[must_use]
 pub fn unusable_workspace(id: &Id, faults: &[Finding]) -> proto::Workspace {

@@ -50,6 +50,12 @@ impl Store {
         self.slots.load().get(id).map(|slot| slot.at(revision))
     }
 
+    /// The workspace's revisions that [`at`](Self::at) finds, the newest first; `None`: the workspace does not exist.
+    #[must_use]
+    pub fn revisions(&self, id: &str) -> Option<Vec<Arc<Loaded>>> {
+        self.slots.load().get(id).map(|slot| slot.revisions())
+    }
+
     /// Every workspace, in id order.
     #[must_use]
     pub fn list(&self) -> Vec<(Id, Arc<State>)> {
@@ -126,12 +132,16 @@ mod tests {
             (History { revisions: 1, bytes: 0 }, vec![5]),
         ] {
             let store = Store::with_history(history);
-            assert!(store.at("ws", "").is_none(), "no such workspace");
+            assert!(store.at("ws", "").is_none() && store.revisions("ws").is_none(), "no such workspace");
             for one in &all {
                 store.publish(&id(), State::Ready(Arc::clone(one)));
             }
             let found: Vec<_> = (0..6).filter(|i| is_held(&store, &all[*i])).collect();
             assert_eq!(found, held, "{history:?}");
+            let listed = store.revisions("ws").unwrap();
+            let newest_first = held.iter().rev().map(|i| &all[*i]);
+            assert!(listed.iter().zip(newest_first).all(|(one, other)| Arc::ptr_eq(one, other)), "{history:?}");
+            assert_eq!(listed.len(), held.len(), "{history:?}");
         }
     }
 

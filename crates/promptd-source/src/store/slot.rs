@@ -58,6 +58,10 @@ impl Slot {
         found.map_or(Pinned::Expired, |loaded| Pinned::Held(Arc::clone(loaded)))
     }
 
+    pub(crate) fn revisions(&self) -> Vec<Arc<Loaded>> {
+        self.held.load().to_vec()
+    }
+
     pub(crate) fn watch(&self) -> watch::Receiver<Arc<State>> {
         self.changes.subscribe()
     }

@@ -126,6 +126,7 @@ mod tests {
                 "/promptd.v1.ProfileService/GetProfile",
                 "/promptd.v1.ProfileService/ListProfiles",
                 "/promptd.v1.WorkspaceService/GetWorkspace",
+                "/promptd.v1.WorkspaceService/ListRevisions",
                 "/promptd.v1.WorkspaceService/ListSkills",
                 "/promptd.v1.WorkspaceService/ListWorkspaces",
             ]

@@ -1,0 +1,26 @@
+//! What changed from one revision of a workspace to the next.
+
+use std::sync::Arc;
+
+use promptd_contract::{
+    encode::{self, SkillAccess},
+    proto,
+};
+use promptd_core::workspace::Snapshot;
+use promptd_source::store::{Loaded, changed_paths};
+
+/// The revisions, each with what differs from the next one; the newest is first.
+pub(super) fn list_revisions(revisions: &[Arc<Loaded>], access: SkillAccess<'_>) -> proto::ListRevisionsResponse {
+    let older = revisions.iter().skip(1).map(Some).chain([None]);
+    let revision = |(new, old): (&Arc<Loaded>, Option<&Arc<Loaded>>)| {
+        let changed = old.map(|old| visible_changes(&old.snapshot, &new.snapshot, access)).unwrap_or_default();
+        encode::revision(&new.snapshot, new.at, changed, access)
+    };
+    proto::ListRevisionsResponse { revisions: revisions.iter().zip(older).map(revision).collect() }
+}
+
+/// The paths that differ, of those that the caller may see in either.
+pub(super) fn visible_changes(old: &Snapshot, new: &Snapshot, access: SkillAccess<'_>) -> Vec<String> {
+    let visible = |path: &Arc<str>| access.sees_path(new, path) || access.sees_path(old, path);
+    changed_paths(old, new).iter().filter(|path| visible(path)).map(ToString::to_string).collect()
+}

@@ -88,7 +88,7 @@ function mount(view) {
   unmount();
   clear(main);
   const root = h("div", { class: "view", dataset: { view: view.id } });
-  main.append(root);
+  main.append(h("h1", { class: "unseen" }, [view.title, route.workspaceId].filter(Boolean).join(" · ")), root);
   const { refresh, destroy } = view.mount(root, context);
   shown = { id: view.id, refresh, destroy };
   window.scrollTo(0, 0);

@@ -29,7 +29,7 @@ export function drawOutline(root, entries, prompt, look) {
       inPrompt.map((section) => h("div", {
         style: { "--hue": hue(look.places.get(section)), "flex-grow": size(section) }, title: `${section.id}: ${number(size(section))} ${unit}`, onclick: () => look.jump(section.id),
       })), rest > 0 && h("div", { class: "rest", style: { "flex-grow": rest }, title: `headings and separators: ${number(rest)} ${unit}` })),
-    groups(entries, prompt).map(({ title, sections }) => h("section", { class: "outline-group" }, title && h("h3", {}, title), h("ul", {}, sections.map(row)))),
+    groups(entries, prompt).map(({ title, sections }) => h("section", { class: "outline-group" }, title && h("h2", {}, title), h("ul", {}, sections.map(row)))),
     rest > 0 && h("p", { class: "muted small rest-note" }, `Headings and separators: ${counted(rest, unit === "tokens" ? "token" : "character")}.`));
   if (held) root.querySelector(`[data-row="${CSS.escape(held)}"]`)?.focus();
 }

@@ -14,13 +14,14 @@ import { turnPanel } from "../turn/panel.js";
 
 const LOOK_KEY = "promptd.look";
 const ENCODINGS = ["o200k_base", "cl100k_base"];
-const WIDE = "(min-width: 85rem)";
+const WIDE = "(min-width: 85rem)"; // there is room for the turn beside the messages
+const MIDDLE = "(min-width: 56rem)"; // and for the outline
 
 export const view = { id: "prompt", title: "Prompt", needsWorkspace: true, mount };
 
 function mount(root, context) {
   const { state } = context;
-  const look = { unit: "tokens", hidden: false, leftOut: true, turn: matchMedia(WIDE).matches, ...kept(LOOK_KEY, {}) };
+  const look = { unit: "tokens", hidden: false, leftOut: true, outline: matchMedia(MIDDLE).matches, turn: matchMedia(WIDE).matches, ...kept(LOOK_KEY, {}) };
   const homes = { profile: "", of: new Map() };
   const failed = h("div", { class: "prompt-error" });
   const tools = h("div", { class: "toolbar", role: "toolbar", "aria-label": "How the prompt is shown" });
@@ -30,7 +31,8 @@ function mount(root, context) {
   const panel = turnPanel(context);
   const messages = new Messages(list, context);
   const aside = h("aside", { class: "turn", "aria-label": "Turn" }, panel.element);
-  replace(root, tools, h("div", { class: "prompt-columns" }, outline, h("div", { class: "prompt-middle" }, failed, list), aside), status);
+  const columns = h("div", { class: "prompt-columns" }, outline, h("div", { class: "prompt-middle" }, failed, list), aside);
+  replace(root, tools, columns, status);
 
   const map = sourceMap(list, {
     cardOf: (element) => messages.cardOf(element),
@@ -41,9 +43,10 @@ function mount(root, context) {
 
   const set = (changes) => {
     Object.assign(look, changes);
-    keep(LOOK_KEY, look);
+    keep(LOOK_KEY, { ...kept(LOOK_KEY, {}), ...changes });
     drawTools();
     aside.hidden = !look.turn;
+    columns.classList.toggle("without-outline", !look.outline);
     for (const each of [list, outline]) each.classList.toggle("without-left-out", !look.leftOut);
     if ("hidden" in changes || "unit" in changes) draw(false);
   };
@@ -107,6 +110,7 @@ function drawToolbar(root, look, set, { state, update, navigate }) {
       ["tokens", "chars"].map((unit) => h("button", { "aria-pressed": String(look.unit === unit), dataset: { tool: unit }, onclick: () => set({ unit }) }, unit === "tokens" ? "Tokens" : "Characters"))),
     h("label", { class: "choice" }, h("select", { "aria-label": "Token encoding", title: "How tokens are counted", dataset: { tool: "encoding" }, onchange: (event) => update({ tokenEncoding: event.target.value }) },
       ENCODINGS.map((name) => h("option", { value: name, selected: name === state.tokenEncoding }, name)))),
+    toggle("outline", "Sections", "Show the list of sections"),
     toggle("hidden", "Hidden characters", "Show invisible and bidirectional characters as such"),
     toggle("leftOut", prompt ? `Left out (${leftOutCount(prompt)})` : "Left out", "Show in their places the sections that are not in the prompt, with the reason"),
     h("span", { class: "toolbar-gap" }),

@@ -5,9 +5,11 @@ use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, Response, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
+    header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY},
 };
 use rust_embed::{EmbeddedFile, RustEmbed};
+
+use crate::gzip;
 
 /// The file that `/` answers with.
 const INDEX: &str = "index.html";
@@ -21,10 +23,14 @@ struct Folder;
 pub struct Asset {
     /// What it holds.
     pub content: Bytes,
+    /// The same, compressed with gzip.
+    pub compressed: Bytes,
     /// Its media type, by the ending of its name.
     pub content_type: &'static str,
     /// A strong entity tag, in its quotes: of the hash of the content.
     pub etag: HeaderValue,
+    /// That of the compressed content.
+    pub compressed_etag: HeaderValue,
 }
 
 /// All files of the page, by path: `/` is the page itself, `/js/main.js` the file of that name.
@@ -41,25 +47,25 @@ fn path(name: &str) -> String {
 }
 
 impl Asset {
-    /// The answer to a request for it: the file, or that the caller has it already.
+    /// The answer to a request for it: the file, compressed where the caller takes that, or that the caller has it already.
     pub fn answer(&self, request: &HeaderMap) -> Response<Bytes> {
+        let compressed = gzip::accepted(request);
+        let (content, etag) =
+            if compressed { (&self.compressed, &self.compressed_etag) } else { (&self.content, &self.etag) };
         let mut response = Response::new(Bytes::new());
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert(ETAG, self.etag.clone());
-        if self.is_held(request) {
+        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        headers.insert(ETAG, etag.clone());
+        if is_held(etag, request) {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             return response;
         }
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
-        response.map(|_| self.content.clone())
-    }
-
-    /// Whether the caller has it. A proxy may have made the tag a weak one.
-    fn is_held(&self, request: &HeaderMap) -> bool {
-        let held = request.get_all(IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
-        let mut tags = held.flat_map(|tags| tags.split(',').map(str::trim));
-        tags.any(|tag| tag == "*" || self.etag == tag.strip_prefix("W/").unwrap_or(tag))
+        if compressed {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        response.map(|_| content.clone())
     }
 
     fn of(name: &str, file: EmbeddedFile) -> Self {
@@ -68,10 +74,18 @@ impl Asset {
             Cow::Owned(bytes) => bytes.into(),
         };
         let hash = u128::from_be_bytes(*file.metadata.sha256_hash().first_chunk().unwrap_or(&[0; 16]));
-        #[expect(clippy::expect_used, reason = "digits in quotes are a header's value")]
-        let etag = HeaderValue::try_from(format!("\"{hash:032x}\"")).expect("an entity tag");
-        Self { content, content_type: content_type(name), etag }
+        #[expect(clippy::expect_used, reason = "letters and digits in quotes are a header's value")]
+        let tag = |form: &str| HeaderValue::try_from(format!("\"{hash:032x}{form}\"")).expect("an entity tag");
+        let compressed = gzip::compress(&content);
+        Self { content, compressed, content_type: content_type(name), etag: tag(""), compressed_etag: tag("-gzip") }
     }
+}
+
+/// Whether the caller has what this is the tag of. A proxy may have made the tag a weak one.
+fn is_held(etag: &HeaderValue, request: &HeaderMap) -> bool {
+    let held = request.get_all(IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
+    let mut tags = held.flat_map(|tags| tags.split(',').map(str::trim));
+    tags.any(|tag| tag == "*" || etag == tag.strip_prefix("W/").unwrap_or(tag))
 }
 
 /// Browsers run no script of another type, since they are told not to guess.
@@ -88,18 +102,22 @@ fn content_type(name: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::Path};
+    use std::{fs, io::Read as _, path::Path};
+
+    use flate2::read::GzDecoder;
+    use http::header::ACCEPT_ENCODING;
 
     use super::*;
 
-    /// The most bytes of all files together.
+    /// The most bytes of all files together, as browsers get them.
     const MAX_BYTES: usize = 200_000;
 
     fn files(folder: &Path, found: &mut Vec<String>) {
         for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            match entry.file_type().unwrap().is_dir() {
-                true => files(&entry.path(), found),
-                false => found.push(entry.path().to_str().unwrap().to_owned()),
+            if entry.file_type().unwrap().is_dir() {
+                files(&entry.path(), found);
+            } else {
+                found.push(entry.path().to_str().unwrap().to_owned());
             }
         }
     }
@@ -147,8 +165,32 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_sent_compressed_to_those_who_take_it_so() {
+        for (path, asset) in assets() {
+            let mut request = HeaderMap::new();
+            request.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate, br"));
+            let answer = asset.answer(&request);
+            let headers = answer.headers();
+            assert_eq!(
+                (&headers[CONTENT_ENCODING], &headers[VARY]),
+                (&HeaderValue::from_static("gzip"), &HeaderValue::from_static("accept-encoding")),
+                "{path}"
+            );
+            assert_ne!(headers[ETAG], asset.etag, "{path}");
+            let mut text = Vec::new();
+            GzDecoder::new(&answer.body()[..]).read_to_end(&mut text).unwrap();
+            assert_eq!(text, asset.content, "{path}");
+
+            request.insert(IF_NONE_MATCH, asset.compressed_etag.clone());
+            assert_eq!(asset.answer(&request).status(), 304, "{path}");
+            let plain = asset.answer(&HeaderMap::new());
+            assert_eq!((plain.body(), plain.headers().get(CONTENT_ENCODING)), (&asset.content, None), "{path}");
+        }
+    }
+
+    #[test]
     fn all_files_together_are_small() {
-        let bytes: usize = assets().values().map(|asset| asset.content.len()).sum();
+        let bytes: usize = assets().values().map(|asset| asset.compressed.len()).sum();
         assert!(bytes < MAX_BYTES, "{bytes}");
     }
 

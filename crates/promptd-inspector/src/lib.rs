@@ -6,6 +6,7 @@
 #![warn(unreachable_pub)]
 
 mod asset;
+mod gzip;
 mod headers;
 
 pub use asset::{Asset, assets};

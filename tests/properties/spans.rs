@@ -127,7 +127,7 @@ fn held<'p>(prompt: &'p Prompt<'_>, holder: Holder) -> &'p str {
 
 /// All of a prompt but its spans.
 fn without_spans(mut prompt: Prompt<'_>) -> String {
-    prompt.sections.iter_mut().for_each(|section| section.spans.clear());
+    prompt.sections.iter_mut().for_each(|section| section.spans = Box::default());
     let messages: Vec<_> = prompt
         .messages
         .iter()

@@ -76,7 +76,7 @@ impl Sample {
             max_chars: Some(40),
             stability: Stability::Session,
             shared: None,
-            spans: vec![Span { bytes: 1..2, origin: Arc::new(origin), source: 3..4, how: How::Verbatim }],
+            spans: Box::new([Span { bytes: 1..2, origin: Arc::new(origin), source: 3..4, how: How::Verbatim }]),
         };
         let finding = Finding::new(Code::SkillInvalid, Place::at("AGENTS.md", 3, 4), "x");
         let prompt = Prompt {
@@ -197,7 +197,7 @@ const CASES: &[Case] = &[
     ("sections.included_size.tokens", &[], |s| s.section().included.tokens = None),
     ("sections.max_chars", &[], |s| s.section().max_chars = Some(0)),
     ("sections.stability", &[], |s| s.section().stability = Stability::Volatile),
-    ("sections.spans", &[], |s| s.section().spans.clear()),
+    ("sections.spans", &[], |s| s.section().spans = Box::default()),
     ("sections.spans.byte_start", &[], |s| s.span().bytes.start = 0),
     ("sections.spans.byte_end", &[], |s| s.span().bytes.end = 9),
     ("sections.spans.source.path", &[], |s| s.origin().file.as_mut().unwrap().path = "SOUL.md".into()),

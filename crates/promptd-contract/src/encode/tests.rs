@@ -44,7 +44,7 @@ fn prompt(said: &ConversationMessage) -> Prompt<'_> {
         max_chars: None,
         stability: Stability::Session,
         shared: None,
-        spans: Vec::new(),
+        spans: Box::default(),
     };
     let source = Source { path: "AGENTS.md".into(), sha256: "ab".into() };
     let findings = [Place::Unplaced, Place::field("turn.user"), Place::at("AGENTS.md", 3, 0)];

@@ -26,12 +26,12 @@ pub(super) fn limit(sections: &mut [SectionReport<'_>], profile: &Profile, limit
             continue;
         }
         merged += 1;
-        section.spans = vec![Span {
+        section.spans = Box::new([Span {
             bytes: position.bytes.clone(),
             origin: Arc::new(Origin::profile(profile.name.as_str(), &*section.id)),
             source: 0..0,
             how: How::Template,
-        }];
+        }]);
     }
     let message = format!(
         "the prompt has more than {} spans: {} sections have one span each instead of their own",

@@ -41,7 +41,7 @@ pub(super) fn carry<'a>(
         let (original, included) = (Size::of(&message.content), Size::of(&message.content[..cut.head]));
         cut_size = Some(CarriedSize { original, included });
         let end = clamped(cut.text.len());
-        let spans = if scope.traced { spans(message, index, cut.head, cut.text.len()) } else { Vec::new() };
+        let spans = if scope.traced { spans(message, index, cut.head, cut.text.len()) } else { Box::default() };
         let at = clamped(window.messages.len());
         window.findings.push(limited(index, &cut.reason));
         window.sections.push(SectionReport {
@@ -112,7 +112,7 @@ fn written(
 }
 
 /// The spans of a tool result that is `len` bytes long, of which `head` are its own.
-fn spans(message: &ConversationMessage, index: usize, head: usize, len: usize) -> Vec<Span> {
+fn spans(message: &ConversationMessage, index: usize, head: usize, len: usize) -> Box<[Span]> {
     let origin = Origin::new(OriginKind::Turn, format!("turn.conversation.messages[{index}].content"));
     let (origin, shown, all) = (Arc::new(origin), head as u64, message.content.len() as u64);
     let mut trace = Trace::of(head, &origin, 0..shown, How::Cut);

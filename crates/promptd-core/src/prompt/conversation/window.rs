@@ -142,7 +142,7 @@ pub(super) fn report(outcome: Outcome, reason: impl Into<Cow<'static, str>>) -> 
         max_chars: None,
         stability: Stability::Volatile,
         shared: None,
-        spans: Vec::new(),
+        spans: Box::default(),
     }
 }
 

@@ -29,7 +29,7 @@ pub struct SectionReport<'a> {
     /// Its number among the blocks that the revision shares; `None`: made for this turn.
     pub shared: Option<u32>,
     /// Where its bytes came from: every byte once, in order. Empty unless spans are asked for.
-    pub spans: Vec<Span>,
+    pub spans: Box<[Span]>,
 }
 
 /// Where a section's text is in a prompt.
@@ -86,7 +86,7 @@ impl SectionReport<'_> {
             max_chars,
             stability,
             shared,
-            spans: Vec::new(),
+            spans: Box::default(),
         }
     }
 

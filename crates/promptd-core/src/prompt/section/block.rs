@@ -34,7 +34,7 @@ impl<'a> TextBlock<'a> {
     }
 
     /// Where the text's bytes came from, for a text that begins at byte `start` of its message.
-    pub(crate) fn spans(&self, start: u32) -> Vec<Span> {
+    pub(crate) fn spans(&self, start: u32) -> Box<[Span]> {
         self.text.trace().map(|trace| trace.spans(start)).unwrap_or_default()
     }
 
@@ -185,7 +185,7 @@ impl<'a> TextBlock<'a> {
             max_chars: None,
             stability,
             shared: None,
-            spans: Vec::new(),
+            spans: Box::default(),
         };
         Self { text: Text::default(), chars: 0, separator: None, report, chunks: None }
     }

@@ -129,7 +129,7 @@ impl Trace {
     }
 
     /// As spans of a text in which this one begins at byte `start`.
-    pub(crate) fn spans(&self, start: u32) -> Vec<Span> {
+    pub(crate) fn spans(&self, start: u32) -> Box<[Span]> {
         let span = |(at, piece): (Range<usize>, &Piece)| Span {
             bytes: start.saturating_add(clamped(at.start))..start.saturating_add(clamped(at.end)),
             origin: Arc::clone(&piece.origin),

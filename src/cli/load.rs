@@ -223,6 +223,14 @@ fn argument(text: &str) -> Result<WorkspaceArgument, Failure> {
     Ok(WorkspaceArgument { folder: given.to_owned(), single })
 }
 
+/// A workspace given as an argument, with the id that the config gives to its folder, if it does.
+#[cfg(feature = "inspector")]
+pub(super) fn single(text: &str, config: &Config) -> Result<SingleWorkspace, Failure> {
+    let single = argument(text)?.single;
+    let id = configured_id(config, &single).unwrap_or(&single.id).clone();
+    Ok(SingleWorkspace { id, ..single })
+}
+
 /// The id that the config gives to the folder, if it is another one.
 fn configured_id<'c>(config: &'c Config, single: &SingleWorkspace) -> Option<&'c Id> {
     let mut configured = config.source.workspaces.iter();

@@ -9,6 +9,8 @@ mod docs;
 mod explain;
 mod folder;
 mod init;
+#[cfg(feature = "inspector")]
+mod inspect;
 mod load;
 mod logs;
 mod profile;
@@ -47,6 +49,8 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Serve(Box<serve::Arguments>),
+    #[cfg(feature = "inspector")]
+    Inspect(inspect::Arguments),
     Render(render::Arguments),
     Check(check::Arguments),
     Diff(diff::Arguments),
@@ -92,6 +96,8 @@ pub(crate) fn run() -> ExitCode {
     color.apply();
     let done = match command {
         Command::Serve(arguments) => serve::run(&arguments),
+        #[cfg(feature = "inspector")]
+        Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),

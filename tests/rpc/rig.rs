@@ -64,6 +64,8 @@ impl Watchdog {
 
 pub struct Rig {
     pub addr: SocketAddr,
+    /// Where its inspector listens.
+    pub inspector: Option<SocketAddr>,
     pub store: Arc<Store>,
     pub access: Arc<Access>,
     pub lifecycle: Arc<Lifecycle>,
@@ -92,12 +94,14 @@ pub struct Setup {
     pub access: Access,
     pub tls: Option<Arc<Tls>>,
     pub ready: bool,
+    /// With the inspector, at a free port.
+    pub inspected: bool,
 }
 
 impl Default for Setup {
     fn default() -> Self {
         let options = Options { listen: SocketAddr::from(([127, 0, 0, 1], 0)), ..Options::default() };
-        Self { options, access: Access::open(), tls: None, ready: true }
+        Self { options, access: Access::open(), tls: None, ready: true, inspected: false }
     }
 }
 
@@ -114,10 +118,12 @@ impl Rig {
         let disk = Arc::default();
         let backend = backend(&store, &profiles, &trees, &access, &seen, &broken_clock, &disk);
         let server = Server::bind(setup.options, backend, setup.tls).await.unwrap();
+        let (server, inspector) = if setup.inspected { with_inspector(server).await } else { (server, None) };
         let (addr, lifecycle) = (server.local_addr(), server.lifecycle());
         let serving = tokio::spawn(server.serve());
         let rig = Self {
             addr,
+            inspector,
             store,
             access,
             lifecycle,
@@ -196,6 +202,18 @@ impl Rig {
     pub async fn ended(self) -> Ended {
         tokio::time::timeout(PATIENCE, self.serving).await.expect("serve must return").unwrap().unwrap()
     }
+}
+
+#[cfg(feature = "inspector")]
+async fn with_inspector(server: Server) -> (Server, Option<SocketAddr>) {
+    let inspector = promptd::grpc::Inspector::bind(([127, 0, 0, 1], 0).into(), "{\"title\":\"a turn\"}").await.unwrap();
+    let address = inspector.address();
+    (server.with_inspector(Some(inspector)), Some(address))
+}
+
+#[cfg(not(feature = "inspector"))]
+async fn with_inspector(_: Server) -> (Server, Option<SocketAddr>) {
+    unreachable!("this build has no inspector")
 }
 
 fn backend(

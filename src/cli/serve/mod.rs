@@ -21,14 +21,14 @@ use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 use promptd::{
     admin::{self, Metrics, Pages, SourceCollector},
-    config::{Config, LogFormat, Overrides},
-    grpc::{Access, Backend, Ended, Lifecycle, Phase, Server, ServerError, Tls},
+    config::{Config, Log, LogFormat, Overrides},
+    grpc::{Access, Backend, Ended, Lifecycle, Phase, Server, ServerError, Telemetry, Tls},
 };
 use promptd_source::{Source, store::Store};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 pub(super) use self::arguments::Arguments;
-use self::signals::StopSignals;
+pub(super) use self::signals::{StopSignals, rescan_on_hangup};
 use super::{
     CommandResult, Failure,
     load::report_profiles,
@@ -51,13 +51,20 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
         ));
     }
     let secrets = secrets::read(&loaded.config)?;
-    let logs = logs::start(&loaded.config.log).map_err(|e| Failure::input(format!("error: cannot start: {e}")))?;
+    run_to_end(&loaded.config.log, |logs| serve(&loaded, overrides, secrets, logs))
+}
+
+/// Starts the log and a runtime, and runs a service to its end.
+pub(super) fn run_to_end<F: Future<Output = CommandResult>>(
+    log: &Log,
+    service: impl FnOnce(Logs) -> F,
+) -> CommandResult {
+    let logs = logs::start(log).map_err(|e| Failure::input(format!("error: cannot start: {e}")))?;
     let _flushed = logs.flush_at_end();
-    arguments::warn_of_folders(&loaded.config);
     descriptors::raise_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Failure::input(format!("error: cannot start: {e}")))?;
-    let ended = runtime.block_on(serve(loaded, overrides, secrets, logs.clone()));
+    let ended = runtime.block_on(service(logs.clone()));
     // The process does not wait for a call that was cut off, or for a load.
     runtime.shutdown_background();
     // Nor for a reader of standard error, to which the failure goes like the log.
@@ -73,12 +80,13 @@ struct Secrets {
     tls: Option<Arc<Tls>>,
 }
 
-async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Logs) -> CommandResult {
+async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Logs) -> CommandResult {
     let config = &loaded.config;
+    arguments::warn_of_folders(config);
     let mut stop = StopSignals::listen()?;
     let store = Arc::new(Store::with_history(config.revisions));
     let source = Arc::new(OnceLock::new());
-    signals::rescan_on_hangup(Arc::clone(&source))?;
+    rescan_on_hangup(Arc::clone(&source))?;
     let mut registry = Registry::with_prefix("promptd");
     let metrics = Metrics::register(&mut registry);
     registry.register("log_lines_dropped", "Log lines that standard error did not take", logs.dropped());
@@ -91,7 +99,7 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     #[cfg(not(feature = "record"))]
     let record = None;
     let keep_origins = record.is_some();
-    let backend = Backend { record, ..backend(config, &store, &source, &secrets, &metrics) };
+    let backend = Backend { record, ..backend(config, &store, &source, &secrets.access, Arc::clone(&metrics) as _) };
     let options = descriptors::within_limit(&config.grpc);
     let server = Server::bind(options, backend, secrets.tls.clone()).await.map_err(|e| server_failure(&e))?;
     #[cfg(feature = "inspector")]
@@ -107,17 +115,8 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     let admin = serve_admin(config, registry, &lifecycle, &current).await?;
     let serving = tokio::spawn(server.serve());
 
-    let loading = {
-        let options = promptd_source::Options { keep_origins, ..config.source.clone() };
-        let store = Arc::clone(&store);
-        tokio::task::spawn_blocking(move || Source::start(options, store))
-    };
-    let started = tokio::select! {
-        started = loading => started.map_err(|e| Failure::input(format!("error: loading failed: {e}")))?,
-        () = stop.next() => return Ok(ExitCode::SUCCESS),
-    };
-    let started =
-        started.map_err(|findings| Failure::input(settings::report_files(&report_profiles(&findings, config))))?;
+    let source_options = promptd_source::Options { keep_origins, ..config.source.clone() };
+    let Some(started) = load(config, source_options, &store, &mut stop).await? else { return Ok(ExitCode::SUCCESS) };
     let started = source.get_or_init(|| started);
     let reload =
         reload::Reload { source: Arc::clone(&source), limits, logs: logs.clone(), metrics, current, overrides };
@@ -139,12 +138,29 @@ async fn serve(loaded: Loaded, overrides: Overrides, secrets: Secrets, logs: Log
     ended
 }
 
-fn backend(
+/// Loads the workspaces, and starts to follow their files; `None`: the process is asked to stop meanwhile.
+pub(super) async fn load(
+    config: &Config,
+    options: promptd_source::Options,
+    store: &Arc<Store>,
+    stop: &mut StopSignals,
+) -> Result<Option<Source>, Failure> {
+    let store = Arc::clone(store);
+    let loading = tokio::task::spawn_blocking(move || Source::start(options, store));
+    let started = tokio::select! {
+        started = loading => started.map_err(|e| Failure::input(format!("error: loading failed: {e}")))?,
+        () = stop.next() => return Ok(None),
+    };
+    let report = |findings: Vec<_>| Failure::input(settings::report_files(&report_profiles(&findings, config)));
+    started.map(Some).map_err(report)
+}
+
+pub(super) fn backend(
     config: &Config,
     store: &Arc<Store>,
     source: &Arc<OnceLock<Source>>,
-    secrets: &Secrets,
-    metrics: &Arc<Metrics>,
+    access: &Arc<Access>,
+    telemetry: Arc<dyn Telemetry>,
 ) -> Backend {
     let (source, options) = (Arc::clone(source), config.source.clone());
     Backend {
@@ -156,8 +172,8 @@ fn backend(
         }),
         clock: Arc::new(Timestamp::now),
         record: None,
-        access: Arc::clone(&secrets.access),
-        telemetry: Arc::clone(metrics) as _,
+        access: Arc::clone(access),
+        telemetry,
     }
 }
 
@@ -200,7 +216,7 @@ fn announce(address: SocketAddr, admin: Option<SocketAddr>, inspector: Option<St
     let _ = writeln!(out, "promptd listening on {address}").and_then(|()| out.flush());
 }
 
-async fn until_stopped(
+pub(super) async fn until_stopped(
     mut serving: JoinHandle<Result<Ended, ServerError>>,
     lifecycle: &Lifecycle,
     stop: &mut StopSignals,
@@ -229,7 +245,7 @@ async fn until_stopped(
     }
 }
 
-fn server_failure(error: &ServerError) -> Failure {
+pub(super) fn server_failure(error: &ServerError) -> Failure {
     let help = match error {
         ServerError::Bind(_, error) => bind_help(error, "--listen"),
         ServerError::Failed(_) => String::new(),

@@ -18,14 +18,14 @@ use crate::cli::Failure;
 const SAME_REQUEST: Duration = Duration::from_millis(500);
 
 /// SIGTERM and SIGINT.
-pub(super) struct StopSignals {
+pub(in crate::cli) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
     requests: Requests,
 }
 
 impl StopSignals {
-    pub(super) fn listen() -> Result<Self, Failure> {
+    pub(in crate::cli) fn listen() -> Result<Self, Failure> {
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
@@ -34,7 +34,7 @@ impl StopSignals {
     }
 
     /// Waits for the next request to stop.
-    pub(super) async fn next(&mut self) {
+    pub(in crate::cli) async fn next(&mut self) {
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => {}
@@ -63,7 +63,7 @@ impl Requests {
 }
 
 /// Reads every file again at SIGHUP, which would end the process otherwise.
-pub(super) fn rescan_on_hangup(source: Arc<OnceLock<Source>>) -> Result<(), Failure> {
+pub(in crate::cli) fn rescan_on_hangup(source: Arc<OnceLock<Source>>) -> Result<(), Failure> {
     let mut hangup = listen(SignalKind::hangup())?;
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {

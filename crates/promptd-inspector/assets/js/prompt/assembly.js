@@ -32,7 +32,7 @@ export async function assemble() {
 /** Assembles it again where these changes of the state bear on it; a turn that is being typed a moment later. @param {string[]} keys */
 export function follow(keys) {
   const changed = INPUTS.filter((key) => keys.includes(key));
-  const back = keys.includes("live") && state.live === "connected" && state.promptError?.code === "unavailable";
+  const back = keys.includes("live") && state.live === "connected" && state.promptError !== null;
   if (changed.length === 0 && !back) return;
   if (changed.length > 1 || changed[0] !== "turn") return assemble();
   clearTimeout(timer);

@@ -48,6 +48,13 @@ export function arrange(parent, children) {
   }
 }
 
+/** Scrolls an element into view; once more when what is around it has been laid out. @param {Element} element @param {"start"|"center"} block */
+export function bringIntoView(element, block) {
+  const scroll = () => element.scrollIntoView({ block, behavior: "instant" });
+  scroll();
+  requestAnimationFrame(() => requestAnimationFrame(scroll));
+}
+
 function set(element, name, value) {
   if (value === undefined || value === null || value === false) return;
   if (name.startsWith("on")) element.addEventListener(name.slice(2), value);

@@ -1,6 +1,6 @@
 // A file's text, beside the view: opened at a place, closed with Escape, and read again when it is saved.
 
-import { h, icon, replace } from "./dom.js";
+import { bringIntoView, h, icon, replace } from "./dom.js";
 import { errorCard } from "./errors.js";
 import { forgetTexts, lineOf, readText } from "./files.js";
 import { bytes, counted, short } from "./format.js";
@@ -65,8 +65,9 @@ async function draw(focus) {
   ], edited), text);
   root.hidden = false;
   if (focus) {
-    root.querySelector(".here")?.scrollIntoView({ block: "center" });
     text.focus({ preventScroll: true });
+    const here = root.querySelector(".here");
+    if (here) bringIntoView(here, "center");
   } else text.scrollTop = scroll;
 }
 

@@ -1,7 +1,7 @@
 // The messages on the page. What did not change stays where it is, so that the page does not jump; what changed is marked
 // for a moment.
 
-import { arrange, h, icon, replace } from "../dom.js";
+import { arrange, bringIntoView, h, icon, replace } from "../dom.js";
 import { bytes, counted, enumName, number } from "../format.js";
 import { hue, isLeftOut } from "./account.js";
 import { changeOf } from "./changes.js";
@@ -61,7 +61,7 @@ export class Messages {
   jump(id) {
     const element = this.root.querySelector(`[data-section="${CSS.escape(id)}"]`);
     if (!element) return;
-    element.scrollIntoView({ block: "start", behavior: "smooth" });
+    bringIntoView(element, "start");
     element.classList.remove("jumped");
     requestAnimationFrame(() => element.classList.add("jumped"));
   }

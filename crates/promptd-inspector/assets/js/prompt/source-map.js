@@ -168,7 +168,7 @@ function reveal(card, byte) {
   if (!range) return;
   const block = range.startContainer.parentElement;
   const rect = () => range.getClientRects()[0] ?? block.getBoundingClientRect();
-  if (range.getClientRects().length === 0) block.scrollIntoView({ block: "center" });
+  if (range.getClientRects().length === 0) block.scrollIntoView({ block: "center", behavior: "instant" });
   const { top, bottom } = rect();
   if (top < innerHeight * REVEAL || bottom > innerHeight * (1 - REVEAL)) scrollBy(0, top - innerHeight / 2);
 }

@@ -43,7 +43,7 @@ function mount(root, context) {
 
   const set = (changes) => {
     Object.assign(look, changes);
-    keep(LOOK_KEY, { ...kept(LOOK_KEY, {}), ...changes });
+    if (Object.keys(changes).length) keep(LOOK_KEY, { ...kept(LOOK_KEY, {}), ...changes });
     drawTools();
     aside.hidden = !look.turn;
     columns.classList.toggle("without-outline", !look.outline);

@@ -203,7 +203,7 @@ fn backend(open: &Arc<Open>) -> Backend {
     Backend {
         store,
         profiles: Arc::new(move || Arc::clone(&profiles)),
-        read_skill_file: Arc::new(|_, _, _| Err(ReadError::Missing)),
+        read_workspace_file: Arc::new(|_, _| Err(ReadError::Missing)),
         clock: Arc::new(|| Timestamp::UNIX_EPOCH),
         record: None,
         access: Arc::new(Access::open()),

@@ -33,6 +33,6 @@ pub use pipeline::{
     auth::{Access, Token, Tokens},
 };
 pub use server::{Ended, Server, ServerError};
-pub use services::{Answered, Backend, Clock, FinishRecord, Profiles, ReadSkillFile, Record, api};
+pub use services::{Answered, Backend, Clock, FinishRecord, Profiles, ReadWorkspaceFile, Record, api};
 pub use telemetry::{FinishedCall, NoTelemetry, Telemetry};
 pub use transport::{Pem, Tls, TlsError};

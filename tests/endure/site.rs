@@ -8,7 +8,7 @@ use promptd::{
     admin::{Metrics, SourceCollector},
     grpc::{Access, Backend, Lifecycle, Options, Server},
 };
-use promptd_source::{Source, read_skill_file, store::Store};
+use promptd_source::{Source, read_workspace_file, store::Store};
 use std::sync::OnceLock;
 
 /// The workspaces that there are.
@@ -38,7 +38,7 @@ impl Site {
         let backend = Backend {
             store,
             profiles: Arc::new(move || source.get().map(Source::profiles).unwrap_or_default()),
-            read_skill_file: Arc::new(move |root, skill, file| read_skill_file(root, skill, file, &options)),
+            read_workspace_file: Arc::new(move |snapshot, path| read_workspace_file(snapshot, path, &options)),
             clock: Arc::new(Timestamp::now),
             record: None,
             access: Arc::new(Access::open()),

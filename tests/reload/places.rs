@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, time::Duration};
 
-use promptd_core::{finding::Code, id::Id};
+use promptd_core::{finding::Code, id::Id, workspace::ReadError};
 use promptd_source::{Options, WatchMode, store::State};
 use tokio::time::timeout;
 
@@ -204,6 +204,31 @@ fn an_allowed_link_target_may_come_late_and_go_and_come_back() {
 }
 
 #[test]
+fn a_file_is_read_as_it_is_and_never_outside_the_workspace() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    make(&root.join("ws"), "loaded");
+    fs::write(folder.path().join("secret"), "secret").unwrap();
+    let service = Service::of_root(&root);
+    let State::Ready(loaded) = &*service.store.get("ws").unwrap() else { panic!() };
+    let options = options(&root);
+    let read = |path: &str| promptd_source::read_workspace_file(&loaded.snapshot, path, &options);
+    assert_eq!(read("workspace.yaml"), Err(ReadError::Missing));
+    fs::write(root.join("ws/workspace.yaml"), "saved").unwrap();
+    fs::write(root.join("ws/SOUL.md"), "no document of the snapshot").unwrap();
+    fs::write(root.join("ws/AGENTS.md"), "a".repeat((1 << 20) + 1)).unwrap();
+    assert_eq!(read("workspace.yaml").unwrap().bytes, b"saved");
+    let long = read("AGENTS.md").unwrap();
+    assert_eq!((long.bytes.len(), long.total), (1 << 20, (1 << 20) + 1));
+    for path in ["SOUL.md", "../../secret", "AGENTS.md/", "./AGENTS.md", "@shared/AGENTS.md", ""] {
+        assert_eq!(read(path), Err(ReadError::Missing), "{path}");
+    }
+    fs::remove_file(root.join("ws/AGENTS.md")).unwrap();
+    symlink(folder.path().join("secret"), root.join("ws/AGENTS.md")).unwrap();
+    assert_eq!(read("AGENTS.md"), Err(ReadError::LinkOutside));
+}
+
+#[test]
 fn shared_skills_reach_every_workspace() {
     let folder = tempfile::tempdir().unwrap();
     let (root, shared) = (folder.path().join("root"), folder.path().join("shared"));
@@ -221,11 +246,10 @@ fn shared_skills_reach_every_workspace() {
         }
     }
     let State::Ready(loaded) = &*service.store.get("ws-0").unwrap() else { panic!() };
-    let skill = &loaded.snapshot.skills[0];
     let all = Options { shared_skills: vec![shared.clone()], ..options(&root) };
-    let read = |file: &str| promptd_source::read_skill_file(&loaded.snapshot.root, skill, file, &all);
-    assert!(String::from_utf8(read("SKILL.md").unwrap().bytes).unwrap().contains("Edited."));
-    assert!(read("../../root/ws-0/AGENTS.md").is_err());
+    let read = |path: &str| promptd_source::read_workspace_file(&loaded.snapshot, path, &all);
+    assert!(String::from_utf8(read("@shared/common/SKILL.md").unwrap().bytes).unwrap().contains("Edited."));
+    assert!(read("@shared/common/../../root/ws-0/AGENTS.md").is_err());
 
     fs::remove_dir_all(shared.join("common")).unwrap();
     service.wait(

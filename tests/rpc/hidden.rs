@@ -189,6 +189,7 @@ struct Calls {
     locked: Cell<usize>,
     expired: Cell<usize>,
     changed: Cell<usize>,
+    files: Cell<usize>,
 }
 
 fn request(workspace: &str, profile: &str, pin: &str, turn: &Turn) -> proto::AssemblePromptRequest {
@@ -235,6 +236,7 @@ impl Calls {
         };
         self.check_skills(case, newest, &workspace).await?;
         self.check_revisions(case, &workspace, &seen).await?;
+        self.check_files(case, newest, &workspace).await?;
         // A turn that sets what is locked, for each lock; and the random one.
         let locked = newest.locks.iter().map(|lock| Turn { sets: vec![lock], ..case.turn.clone() });
         for (turn, profile) in locked.zip(profiles.iter().cycle().skip(self.next.load(Ordering::SeqCst))) {
@@ -330,6 +332,32 @@ impl Calls {
         Ok(())
     }
 
+    /// A file is as hidden as what prompts show of it.
+    async fn check_files(&self, case: &Case, newest: &Revision, workspace: &str) -> Result<(), TestCaseError> {
+        let skills = newest.skills.iter().map(|(name, _)| format!("skills/{name}/SKILL.md"));
+        let paths = ["workspace.yaml", "AGENTS.md", "SOUL.md"].map(str::to_owned).into_iter().chain(skills);
+        for path in paths {
+            let read = proto::ReadFileRequest { workspace_id: workspace.to_owned(), path: path.clone() };
+            let read = self.workspaces.clone().read_file(by(TOKEN, read)).await;
+            let expected = match path.as_str() {
+                "workspace.yaml" if case.token.is_some() => Code::PermissionDenied,
+                "AGENTS.md" | "SOUL.md" if newest.skips.is_some() => Code::PermissionDenied,
+                "workspace.yaml" | "AGENTS.md" | "SOUL.md" => Code::Ok,
+                _ => Code::NotFound,
+            };
+            prop_assert_eq!(read.as_ref().err().map_or(Code::Ok, Status::code), expected, "{}: {:?}", path, read);
+            match read {
+                Ok(read) => {
+                    hides_from_token(case, &String::from_utf8(read.into_inner().content))?;
+                    count(&self.files, 1);
+                }
+                // The path is the caller's own.
+                Err(status) => hides_from_token(case, &format!("{status:?}").replace(&path, ""))?,
+            }
+        }
+        Ok(())
+    }
+
     async fn check_skills(&self, case: &Case, newest: &Revision, workspace: &str) -> Result<(), TestCaseError> {
         let filter = case.turn.filter.as_ref();
         let list = proto::ListSkillsRequest {
@@ -365,8 +393,8 @@ fn what_a_token_a_lock_a_filter_or_skip_hides_is_in_no_answer() {
         let rig = Rig::start().await;
         let (prompts, workspaces) = (rig.prompts().await, rig.workspaces().await);
         let next = AtomicUsize::new(0);
-        let [locked, expired, changed] = [const { Cell::new(0) }; 3];
-        Calls { rig, prompts, workspaces, next, shown: Default::default(), locked, expired, changed }
+        let [locked, expired, changed, files] = [const { Cell::new(0) }; 4];
+        Calls { rig, prompts, workspaces, next, shown: Default::default(), locked, expired, changed, files }
     });
     let profiles: Vec<_> = ProfileSet::built_in().iter().map(|profile| profile.name.to_string()).collect();
     assert!(profiles.len() >= 8, "{profiles:?}");
@@ -380,6 +408,7 @@ fn what_a_token_a_lock_a_filter_or_skip_hides_is_in_no_answer() {
         ("locks", &calls.locked),
         ("old revisions", &calls.expired),
         ("changed skills", &calls.changed),
+        ("read files", &calls.files),
     ] {
         assert!(seen.get() > 10, "{what}: {}", seen.get());
     }

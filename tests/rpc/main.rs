@@ -9,6 +9,7 @@ mod call;
 mod connect;
 mod diff;
 mod drain;
+mod files;
 mod health;
 mod held;
 mod hidden;

@@ -79,7 +79,7 @@ pub struct Rig {
     _watchdog: Watchdog,
 }
 
-/// Where skills' files are read from.
+/// Where files are read from.
 #[derive(Default)]
 pub struct Disk {
     /// How many reads have begun.
@@ -170,6 +170,11 @@ impl Rig {
         self.store.publish(&id, state);
     }
 
+    /// Changes what is on the disk, and nothing else: a save that is not loaded yet.
+    pub fn save(&self, name: &str, tree: MemoryTree) {
+        self.trees.lock().unwrap().insert(format!("/srv/{name}"), tree);
+    }
+
     pub fn remove(&self, name: &str) {
         self.store.remove(&Id::parse(name).unwrap());
     }
@@ -230,10 +235,10 @@ fn backend(
     Backend {
         store: Arc::clone(store),
         profiles: Arc::new(move || Arc::clone(&profiles)),
-        read_skill_file: Arc::new(move |root, skill, file| {
+        read_workspace_file: Arc::new(move |snapshot, path| {
             disk.reads.send_modify(|reads| *reads += 1);
             let _turn = disk.slow.blocking_lock();
-            trees.lock().unwrap()[root].read(&format!("{}/{file}", skill.folder), 1 << 20)
+            trees.lock().unwrap()[&*snapshot.root].read(path, 1 << 20)
         }),
         clock: Arc::new(move || {
             assert!(!broken.load(Ordering::SeqCst), "the clock is broken on purpose");

@@ -22,7 +22,7 @@ pub mod store;
 pub use load::{
     files::{Contents, FileSet, read as read_files},
     profiles::load_first as first_profiles,
-    skill_file::read_skill_file,
+    served_file::read_workspace_file,
 };
 pub use options::{Options, WatchMode};
 pub use status::{Mode, Status};

@@ -167,8 +167,8 @@ pub(super) fn backend(
         store: Arc::clone(store),
         // No call is served before the source has started.
         profiles: Arc::new(move || source.get().map(Source::profiles).unwrap_or_default()),
-        read_skill_file: Arc::new(move |root, skill, file| {
-            promptd_source::read_skill_file(root, skill, file, &options)
+        read_workspace_file: Arc::new(move |snapshot, path| {
+            promptd_source::read_workspace_file(snapshot, path, &options)
         }),
         clock: Arc::new(Timestamp::now),
         record: None,

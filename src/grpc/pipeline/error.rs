@@ -38,6 +38,8 @@ pub(crate) enum Error {
     FileTooLarge { path: String, bytes: u64, limit: usize },
     /// A file of the snapshot cannot be read now, or has changed.
     FileUnreadable { path: String, why: String },
+    /// What the file shows is hidden from the caller: its path, and why.
+    FileHidden { path: String, why: &'static str },
     /// The request message is over the limit.
     MessageTooLarge { limit: usize },
     /// The request's headers and address are over the limit.
@@ -124,7 +126,11 @@ impl Error {
                 Code::Unavailable
             }
             Self::TokenMissing | Self::TokenUnknown => Code::Unauthenticated,
-            Self::Forbidden | Self::Locked(_) | Self::HostNotAllowed | Self::OriginNotAllowed => Code::PermissionDenied,
+            Self::Forbidden
+            | Self::Locked(_)
+            | Self::FileHidden { .. }
+            | Self::HostNotAllowed
+            | Self::OriginNotAllowed => Code::PermissionDenied,
             Self::DeadlineExceeded | Self::RequestTimeout => Code::DeadlineExceeded,
             Self::Unimplemented(_) => Code::Unimplemented,
             Self::Internal => Code::Internal,
@@ -144,6 +150,7 @@ impl Error {
             Self::WorkspaceInvalid { .. } => "WORKSPACE_INVALID".into(),
             Self::FileTooLarge { .. } => "FILE_TOO_LARGE".into(),
             Self::FileUnreadable { .. } => "FILE_UNREADABLE".into(),
+            Self::FileHidden { .. } => "FILE_HIDDEN".into(),
             Self::MessageTooLarge { .. } => "MESSAGE_TOO_LARGE".into(),
             Self::MetadataTooLarge { .. } => "METADATA_TOO_LARGE".into(),
             Self::Unreadable => "REQUEST_UNREADABLE".into(),
@@ -194,6 +201,7 @@ impl Error {
                 format!("`{}` has {bytes} bytes; an answer carries at most {limit}", shown(path))
             }
             Self::FileUnreadable { path, why } => format!("`{}` {why}", shown(path)),
+            Self::FileHidden { path, why } => format!("`{}` cannot be read here: {why}", shown(path)),
             Self::MessageTooLarge { limit } => {
                 format!("the request message is larger than the server's limit of {limit} bytes")
             }

@@ -50,6 +50,7 @@ const METHODS: &[(Service, &str, Kind)] = &[
     (Service::Workspaces, "promptd.v1.WorkspaceService/ListRevisions", Unary),
     (Service::Workspaces, "promptd.v1.WorkspaceService/ListSkills", Unary),
     (Service::Workspaces, "promptd.v1.WorkspaceService/ReadSkill", Unary),
+    (Service::Workspaces, "promptd.v1.WorkspaceService/ReadFile", Unary),
     (Service::Profiles, "promptd.v1.ProfileService/ListProfiles", Unary),
     (Service::Profiles, "promptd.v1.ProfileService/GetProfile", Unary),
     (Service::Health, "grpc.health.v1.Health/Check", Unary),

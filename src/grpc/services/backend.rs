@@ -18,7 +18,7 @@ use promptd_core::{
     globs::SkillFilter,
     id::Id,
     profile::{Profile, ProfileSet},
-    workspace::{FileBytes, MANIFEST, ReadError, Skill, Snapshot},
+    workspace::{FileBytes, MANIFEST, ReadError, Snapshot},
     yaml::nearest,
 };
 use promptd_source::store::{Loaded, Pinned, State, Store};
@@ -26,9 +26,9 @@ use promptd_source::store::{Loaded, Pinned, State, Store};
 /// The clock of turns that bring none, and of nothing else.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Reads a skill's file as it is on the disk now: the workspace's folder, the skill, and the file's path in the skill's
-/// folder, `SKILL.md` or one of its bundled files. It may block.
-pub type ReadSkillFile = Arc<dyn Fn(&str, &Skill, &str) -> Result<FileBytes, ReadError> + Send + Sync>;
+/// Reads a file of a workspace as it is on the disk now, by its path: `workspace.yaml`, a document, or a skill's file, relative to
+/// the workspace or `@shared/…`. It may block.
+pub type ReadWorkspaceFile = Arc<dyn Fn(&Snapshot, &str) -> Result<FileBytes, ReadError> + Send + Sync>;
 
 /// Returns the profiles in use.
 pub type Profiles = Arc<dyn Fn() -> Arc<ProfileSet> + Send + Sync>;
@@ -60,8 +60,8 @@ pub struct Backend {
     pub store: Arc<Store>,
     /// The profiles.
     pub profiles: Profiles,
-    /// Reads skills' files.
-    pub read_skill_file: ReadSkillFile,
+    /// Reads workspaces' files.
+    pub read_workspace_file: ReadWorkspaceFile,
     /// The clock.
     pub clock: Clock,
     /// Records calls.

@@ -7,6 +7,7 @@ pub mod api;
 mod backend;
 mod codec;
 mod diff;
+mod files;
 mod health;
 mod page;
 mod profile;
@@ -17,7 +18,7 @@ mod revisions;
 mod watch;
 mod workspace;
 
-pub use backend::{Answered, Backend, Clock, FinishRecord, Profiles, ReadSkillFile, Record};
+pub use backend::{Answered, Backend, Clock, FinishRecord, Profiles, ReadWorkspaceFile, Record};
 
 use std::{convert::Infallible, future::ready, sync::Arc};
 

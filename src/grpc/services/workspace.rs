@@ -1,14 +1,14 @@
-//! `WorkspaceService`: shows workspaces and skills, and reports their changes.
+//! `WorkspaceService`: shows workspaces, their skills and files, and reports their changes.
 
 use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
-use sha2::{Digest as _, Sha256};
 use tonic::{Request, Response, Status};
 
 use super::{
     api::workspace_service_server,
-    backend::{Backend, ReadSkillFile, has_long_filter, workspace_summary, workspace_view},
+    backend::{Backend, has_long_filter, workspace_summary, workspace_view},
+    files::{read_file, read_skill},
     page::Page,
     query::Query,
     revisions::list_revisions,
@@ -20,21 +20,13 @@ use crate::grpc::{
 };
 use promptd_contract::{
     decode::{Violations, skill_filter},
-    encode::{self, SkillAccess},
-    proto,
+    encode, proto,
 };
-use promptd_core::{
-    digest::Digest,
-    globs::SkillFilter,
-    workspace::{ReadError, SKILL_FILE, Skill, Snapshot},
-};
+use promptd_core::{globs::SkillFilter, workspace::Snapshot};
 use promptd_source::store::State;
 
 /// The most skills of a workspace that is looked through on a worker thread.
 const MAX_LISTED_IN_PLACE: usize = 500;
-
-/// The most bytes of a skill's file in one answer.
-const MAX_FILE_BYTES: usize = 1 << 20;
 
 pub(super) struct WorkspaceService {
     pub(super) backend: Backend,
@@ -126,10 +118,25 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let raw = request.skill_filter;
         let filter = move || check_filter(raw);
         let filter = if heavy { run_heavy(&self.limits, filter).await?? } else { filter()? };
-        let read = Arc::clone(&self.backend.read_skill_file);
+        let read = Arc::clone(&self.backend.read_workspace_file);
         let reading = run_blocking(&self.limits, move || {
             let access = caller.skill_access(filter.as_ref());
             read_skill(&loaded.snapshot, &request.name, &request.file, access, &read)
+        });
+        Ok(Response::new(reading.await??))
+    }
+
+    async fn read_file(
+        &self,
+        request: Request<proto::ReadFileRequest>,
+    ) -> Result<Response<proto::ReadFileResponse>, Status> {
+        let caller = Caller::of(&request);
+        let request = request.into_inner();
+        let workspace = caller.workspace(&request.workspace_id)?;
+        let loaded = self.backend.newest(&workspace, &caller)?;
+        let read = Arc::clone(&self.backend.read_workspace_file);
+        let reading = run_blocking(&self.limits, move || {
+            read_file(&loaded.snapshot, &request.path, caller.skill_access(None), &read)
         });
         Ok(Response::new(reading.await??))
     }
@@ -153,37 +160,4 @@ fn list_skills(
     let access = caller.skill_access(filter.as_ref());
     let (skills, next_page_token) = page.take(encode::skills(snapshot, access));
     Ok(proto::ListSkillsResponse { skills, next_page_token })
-}
-
-/// A file of a skill that the caller may read; `file` is relative to the skill's folder, empty for SKILL.md. May block.
-fn read_skill(
-    snapshot: &Snapshot,
-    name: &str,
-    file: &str,
-    access: SkillAccess<'_>,
-    read: &ReadSkillFile,
-) -> Result<proto::ReadSkillResponse, Error> {
-    let readable = |skill: &&Skill| *skill.name == *name && access.shows(skill);
-    let missing = |kind, name: &str| Error::Missing { kind, name: name.to_owned() };
-    let skill = snapshot.skills.iter().find(readable).ok_or_else(|| missing("skill", name))?;
-    // As instructions write it: relative to the skill's folder.
-    let file = if file.is_empty() { SKILL_FILE } else { file.trim_start_matches("./") };
-    if file != SKILL_FILE && !skill.files.iter().any(|bundled| *bundled.path == *file) {
-        return Err(missing("skill file", file));
-    }
-    let path = format!("{}/{file}", skill.folder);
-    let read = match read(&snapshot.root, skill, file) {
-        Ok(read) if read.total > MAX_FILE_BYTES as u64 => {
-            return Err(Error::FileTooLarge { path, bytes: read.total, limit: MAX_FILE_BYTES });
-        }
-        Ok(read) => read,
-        Err(ReadError::Missing) => return Err(missing("skill file", file)),
-        Err(error) => return Err(Error::FileUnreadable { path, why: error.to_string() }),
-    };
-    Ok(proto::ReadSkillResponse {
-        sha256: Digest(Sha256::digest(&read.bytes).into()).to_hex(),
-        content: read.bytes,
-        path,
-        files: skill.files.iter().map(|bundled| bundled.path.to_string()).collect(),
-    })
 }

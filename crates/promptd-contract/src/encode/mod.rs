@@ -24,7 +24,9 @@ pub use self::{
     reply::parse_reply_response,
     sink::Encoded,
     skills::{SkillAccess, skills},
-    workspace::{revision, unusable_workspace, unusable_workspace_summary, workspace, workspace_summary},
+    workspace::{
+        context_files, revision, unusable_workspace, unusable_workspace_summary, workspace, workspace_summary,
+    },
 };
 use self::{
     fields::{Card, Sent},

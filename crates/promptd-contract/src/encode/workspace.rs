@@ -18,7 +18,7 @@ use promptd_core::{
 #[must_use]
 pub fn workspace(id: &Id, snapshot: &Snapshot, loaded_at: Timestamp, access: SkillAccess<'_>) -> proto::Workspace {
     proto::Workspace {
-        context_files: documents(snapshot).map(context_file).collect(),
+        context_files: context_files(snapshot).map(context_file).collect(),
         findings: findings(access.findings(snapshot)),
         ..workspace_summary(id, snapshot, loaded_at, access)
     }
@@ -35,7 +35,7 @@ pub fn workspace_summary(
     let visible = || snapshot.skills.iter().filter(|skill| access.sees(skill));
     let shown = visible().filter(|skill| skill.is_shown()).count();
     let [errors, warnings] = counts(access.findings(snapshot));
-    let sizes = documents(snapshot).map(size);
+    let sizes = context_files(snapshot).map(size);
     let context_size = sizes.fold(proto::Size::default(), |sum, size| proto::Size {
         bytes: sum.bytes + size.bytes,
         chars: sum.chars + size.chars,
@@ -91,7 +91,7 @@ pub fn unusable_workspace_summary(id: &Id, faults: &[Finding]) -> proto::Workspa
 }
 
 /// The context files that are there, in prompt order.
-fn documents(snapshot: &Snapshot) -> impl Iterator<Item = &Document> {
+pub fn context_files(snapshot: &Snapshot) -> impl Iterator<Item = &Document> {
     let configured = snapshot.manifest.context.files.iter().map(|file| file.path.as_str());
     let paths = CONTEXT_FILES.into_iter().chain(configured);
     paths.filter_map(|path| snapshot.documents.get(path))

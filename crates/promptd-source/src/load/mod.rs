@@ -4,7 +4,7 @@ pub(crate) mod files;
 pub(crate) mod probe;
 pub(crate) mod profiles;
 pub(crate) mod read_set;
-pub(crate) mod skill_file;
+pub(crate) mod served_file;
 pub(crate) mod tree;
 pub(crate) mod walk;
 pub(crate) mod workspace;

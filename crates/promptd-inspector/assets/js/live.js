@@ -1,10 +1,16 @@
-// Follows one workspace: every revision that the server publishes, with back-off where the connection is lost.
+// Follows one workspace: every revision that the server publishes, with back-off where the connection is lost. A page that
+// nobody sees holds no connection: browsers open only six to one address.
 
 import { stream } from "./rpc.js";
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 8_000;
 const FINAL = new Set(["not_found", "permission_denied", "invalid_argument", "unauthenticated"]);
+
+const SEEN_EVENTS = ["visibilitychange", "pagehide", "pageshow"];
+let left = false; // the browser went to another page, and may come back to this one
+addEventListener("pagehide", () => { left = true; });
+addEventListener("pageshow", () => { left = false; });
 
 /**
  * Watches a workspace until it is stopped, deleted, or the server says that it is not for this caller.
@@ -23,50 +29,84 @@ export function watch(workspaceId, listener) {
   return () => control.abort();
 }
 
-async function run(workspaceId, { live, published, failed }, signal) {
-  let known = "";
+async function run(workspaceId, listener, stopped) {
+  const held = { workspaceId, revision: "" };
   let wait = FIRST_WAIT_MS;
-  live("connecting");
-  while (!signal.aborted) {
+  listener.live("connecting");
+  while (!stopped.aborted) {
+    await seen(stopped);
+    const unseen = new AbortController();
+    const leave = () => isSeen() || unseen.abort();
+    for (const event of SEEN_EVENTS) addEventListener(event, leave);
     try {
-      const quiet = setTimeout(() => known && live("connected"), FIRST_WAIT_MS); // nothing is sent while the known one is current
-      try {
-        for await (const { workspace, changedPaths = [], deleted } of stream("WorkspaceService/WatchWorkspace", { workspaceId, knownRevision: known }, { signal })) {
-          if (signal.aborted) return;
-          if (deleted) return live("gone");
-          live("connected");
-          wait = FIRST_WAIT_MS;
-          published(workspace, changedPaths, known === "");
-          known = workspace.revision ?? "";
-        }
-      } finally {
-        clearTimeout(quiet);
-      }
+      for await (const _ of follow(held, listener, AbortSignal.any([stopped, unseen.signal]))) wait = FIRST_WAIT_MS;
     } catch (error) {
-      if (signal.aborted) return;
+      if (stopped.aborted) return;
       if (FINAL.has(error.code)) {
-        live("gone");
-        return failed(error);
+        listener.live("gone");
+        return listener.failed(error);
       }
+    } finally {
+      for (const event of SEEN_EVENTS) removeEventListener(event, leave);
     }
-    live("reconnecting");
-    await pause(wait, signal);
+    if (held.deleted) return listener.live("gone");
+    if (unseen.signal.aborted) continue;
+    listener.live("reconnecting");
+    await pause(wait, stopped);
     wait = Math.min(2 * wait, LONGEST_WAIT_MS);
   }
 }
 
-// Waits, or until the browser is online or looked at again.
+// One connection: tells of every revision that is not held already.
+async function* follow(held, { live, published }, signal) {
+  // Nothing is sent while the known revision is current.
+  const quiet = setTimeout(() => held.revision && !signal.aborted && live("connected"), FIRST_WAIT_MS);
+  try {
+    const request = { workspaceId: held.workspaceId, knownRevision: held.revision };
+    for await (const { workspace, changedPaths = [], deleted } of stream("WorkspaceService/WatchWorkspace", request, { signal })) {
+      if (signal.aborted) return;
+      if (deleted) {
+        held.deleted = true;
+        return;
+      }
+      live("connected");
+      published(workspace, changedPaths, held.revision === "");
+      held.revision = workspace.revision ?? "";
+      yield;
+    }
+  } finally {
+    clearTimeout(quiet);
+  }
+}
+
+function isSeen() {
+  return !document.hidden && !left;
+}
+
+// Waits until the page is in view.
+function seen(signal) {
+  return new Promise((resolve) => {
+    const check = () => {
+      if (!isSeen() && !signal.aborted) return;
+      for (const event of SEEN_EVENTS) removeEventListener(event, check);
+      resolve();
+    };
+    for (const event of SEEN_EVENTS) addEventListener(event, check);
+    signal.addEventListener("abort", check, { once: true });
+    check();
+  });
+}
+
+// Waits, or until the browser is online again.
 function pause(milliseconds, signal) {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);
       removeEventListener("online", end);
-      document.removeEventListener("visibilitychange", end);
       resolve();
     };
     const timer = setTimeout(end, milliseconds * (0.75 + Math.random() / 2));
     addEventListener("online", end);
-    document.addEventListener("visibilitychange", end);
     signal.addEventListener("abort", end, { once: true });
   });
 }

@@ -46,6 +46,7 @@ export class Messages {
       changes.push(...this.drawCard(card, entry, look));
       return card.element;
     });
+    if (!entries.some((entry) => entry.kind === "message")) elements.unshift(h("p", { class: "empty card" }, "This prompt has no messages: the model is told nothing."));
     arrange(this.root, elements);
     this.restore(anchor);
     if (look.mark) this.mark(changes);

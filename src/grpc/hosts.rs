@@ -27,8 +27,8 @@ impl Host {
 /// Whether a request that names this host can only have been meant for a server that listens on `listen`, or is called by a
 /// name that is listed. Any other name can be made to lead to any address; an address leads to itself, and `localhost` to
 /// this machine.
-pub(super) fn is_own(host: &str, listen: IpAddr, listed: &[Host]) -> bool {
-    listed.iter().any(|own| own.is(host)) || leads_to(host, listen)
+pub(super) fn is_own(host: &str, listen: IpAddr, names: &[Host]) -> bool {
+    names.iter().any(|own| own.is(host)) || leads_to(host, listen)
 }
 
 fn leads_to(host: &str, listen: IpAddr) -> bool {
@@ -58,8 +58,8 @@ mod tests {
         ] {
             assert_eq!(Host::parse(text).is_ok(), good, "{text}");
         }
-        let listed = [Host::parse("Promptd.Internal").unwrap()];
-        assert!(is_own("PROMPTD.internal", [127, 0, 0, 1].into(), &listed));
+        let names = [Host::parse("Promptd.Internal").unwrap()];
+        assert!(is_own("PROMPTD.internal", [127, 0, 0, 1].into(), &names));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod headers;
 #[allow(dead_code, reason = "shared with the tests of RPCs")]
 #[path = "../rpc/http.rs"]
 mod http;
+mod limits;
 mod paths;
 #[allow(dead_code, reason = "shared with the tests of RPCs")]
 #[path = "../rpc/rig.rs"]
@@ -15,6 +16,7 @@ mod rig;
 #[allow(dead_code, reason = "shared with the tests of the command line")]
 #[path = "../cli/support.rs"]
 mod support;
+mod tls;
 mod tokens;
 mod visitors;
 

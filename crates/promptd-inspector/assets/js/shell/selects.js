@@ -40,7 +40,7 @@ export function revisionSelect(choose) {
     const older = held.filter((each) => each.revision !== newest);
     if (state.revision && !older.some((each) => each.revision === state.revision)) older.unshift({ revision: state.revision });
     replace(select, h("option", { value: "" }, newest ? `${format.short(newest)} newest` : "newest"),
-      older.map((each) => h("option", { value: each.revision }, [format.short(each.revision), format.age(each.loadedAt)].join(" "))));
+      older.map((each) => h("option", { value: each.revision }, [format.short(each.revision), each.revision === state.revision && "pinned", format.age(each.loadedAt)].filter(Boolean).join(" "))));
     select.value = state.revision;
     select.classList.toggle("pinned", state.revision !== "");
   };

@@ -65,6 +65,7 @@ impl Watchdog {
 pub struct Rig {
     pub addr: SocketAddr,
     /// Where its inspector listens.
+    #[allow(dead_code, reason = "for the tests of the inspector")]
     pub inspector: Option<SocketAddr>,
     pub store: Arc<Store>,
     pub access: Arc<Access>,

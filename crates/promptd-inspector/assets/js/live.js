@@ -6,6 +6,7 @@ import { stream } from "./rpc.js";
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 8_000;
 const FINAL = new Set(["not_found", "permission_denied", "invalid_argument", "unauthenticated"]);
+const GONE_WAIT_MS = 2_000; // a folder that was removed may come back, as with a checkout
 
 const SEEN_EVENTS = ["visibilitychange", "pagehide", "pageshow"];
 let left = false; // the browser went to another page, and may come back to this one
@@ -13,7 +14,8 @@ addEventListener("pagehide", () => { left = true; });
 addEventListener("pageshow", () => { left = false; });
 
 /**
- * Watches a workspace until it is stopped, deleted, or the server says that it is not for this caller.
+ * Watches a workspace until it is stopped, or the server says that it is not for this caller. One that was there and is
+ * gone is waited for.
  * @param {string} workspaceId
  * @param {object} listener
  * @param {(live: "connecting"|"connected"|"reconnecting"|"gone") => void} listener.live
@@ -30,7 +32,7 @@ export function watch(workspaceId, listener) {
 }
 
 async function run(workspaceId, listener, stopped) {
-  const held = { workspaceId, revision: "" };
+  const held = { workspaceId, revision: "", was: false, gone: false };
   let wait = FIRST_WAIT_MS;
   listener.live("connecting");
   while (!stopped.aborted) {
@@ -42,17 +44,17 @@ async function run(workspaceId, listener, stopped) {
       for await (const _ of follow(held, listener, AbortSignal.any([stopped, unseen.signal]))) wait = FIRST_WAIT_MS;
     } catch (error) {
       if (stopped.aborted) return;
-      if (FINAL.has(error.code)) {
+      held.gone ||= held.was && error.code === "not_found";
+      if (FINAL.has(error.code) && !held.gone) {
         listener.live("gone");
         return listener.failed(error);
       }
     } finally {
       for (const event of SEEN_EVENTS) removeEventListener(event, leave);
     }
-    if (held.deleted) return listener.live("gone");
     if (unseen.signal.aborted) continue;
-    listener.live("reconnecting");
-    await pause(wait, stopped);
+    listener.live(held.gone ? "gone" : "reconnecting");
+    await pause(held.gone ? GONE_WAIT_MS : wait, stopped);
     wait = Math.min(2 * wait, LONGEST_WAIT_MS);
   }
 }
@@ -66,11 +68,13 @@ async function* follow(held, { live, published }, signal) {
     for await (const { workspace, changedPaths = [], deleted } of stream("WorkspaceService/WatchWorkspace", request, { signal })) {
       if (signal.aborted) return;
       if (deleted) {
-        held.deleted = true;
+        held.gone = true;
         return;
       }
+      const first = !held.was;
+      Object.assign(held, { was: true, gone: false });
       live("connected");
-      published(workspace, changedPaths, held.revision === "");
+      published(workspace, changedPaths, first);
       held.revision = workspace.revision ?? "";
       yield;
     }

@@ -29,6 +29,7 @@ export class Messages {
    * @param {import("./account.js").Entry[]} entries
    * @param {object} look
    * @param {boolean} look.hidden hidden characters are shown
+   * @param {() => void} look.toggleHidden
    * @param {boolean} look.mark
    * @param {Map<object, number>} look.places sections' places, for their hues
    * @returns {string[]} the ids of the sections that changed
@@ -84,7 +85,7 @@ export class Messages {
       return drawn.element;
     });
     arrange(card.content, children);
-    drawHead(card, this.context);
+    drawHead(card, this.context, look);
     return changes;
   }
 
@@ -142,8 +143,11 @@ function keep(held, entry, part, look) {
   return { drawn, change: change && { ...change, added: !held } };
 }
 
-function drawHead(card, context) {
+function drawHead(card, context, look) {
   const { kind, message, utf8, index } = card.entry;
+  const key = `${kind} ${index} ${message.digest} ${message.conversationIndex} ${look.hidden}`;
+  if (card.drawn === key) return;
+  card.drawn = key;
   const isConversation = message.conversationIndex !== undefined;
   const role = kind === "card" ? "card" : enumName(message.role);
   const name = message.name || message.speaker || (isConversation ? `message ${message.conversationIndex} of the conversation` : "");
@@ -158,7 +162,7 @@ function drawHead(card, context) {
     message.ephemeral && h("span", { class: "tag", title: "Must not be written to the conversation's history" }, "ephemeral"),
     kind === "card" && h("span", { class: "tag", title: "For the user interface; the model is not told it" }, "not for the model"),
     message.toolCallId && h("span", { class: "tag" }, `answers ${message.toolCallId}`),
-    hidden > 0 && h("span", { class: "tag warn", title: "Turn on Hidden characters to see them" }, hidden === MOST_HIDDEN ? "many hidden characters" : counted(hidden, "hidden character")),
+    hidden > 0 && h("button", { class: "tag warn", "aria-pressed": String(look.hidden), title: "Show them", onclick: look.toggleHidden }, hidden === MOST_HIDDEN ? "many hidden characters" : counted(hidden, "hidden character")),
     h("span", { class: "message-size muted" }, `${counted(utf8.chars, "character")} · ${bytes(utf8.bytes)}`),
     h("button", { class: "quiet", "aria-label": `Copy ${name || role}`, title: "Copy this message", onclick: () => copy(message.content, context) }, icon(COPY)));
   replace(card.calls, (message.toolCalls ?? []).map((call) => h("div", { class: "text" }, h("strong", {}, call.name ?? ""), ` ${call.argumentsJson ?? ""}`)));

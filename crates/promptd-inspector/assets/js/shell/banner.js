@@ -23,7 +23,7 @@ export function drawBanner(root, context) {
     const never = !state.workspace.revision;
     const place = [first.path, first.line, first.column].filter(Boolean).join(":");
     const said = never || !/last good/.test(first.message);
-    const summary = never ? "This workspace has never loaded, so there is no prompt." : "The last good version is in use.";
+    const summary = never ? "This workspace has never loaded, so there is no prompt." : "Its last good version stays in use, if there was one.";
     replace(root, h("div", { class: "banner", dataset: { finding: first.code } },
       h("p", {}, h("strong", {}, place || first.code), ` ${first.message}. `, said && h("strong", {}, summary)),
       h("div", { class: "row" },

@@ -12,7 +12,7 @@ const LIVE_TITLE = {
   connecting: "Connecting to the server",
   connected: "Connected: a save is shown at once",
   reconnecting: "The connection was lost; trying again",
-  gone: "This workspace is no longer served, or not to you",
+  gone: "This workspace is no longer served, or not to you; what is shown is its last state",
 };
 const AGE_EVERY_MS = 10_000;
 

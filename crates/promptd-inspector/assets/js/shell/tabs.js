@@ -16,7 +16,8 @@ export function drawTabs(root, views, route) {
   const links = views.map((view) => {
     const current = view.id === route.viewId;
     const disabled = view.needsWorkspace && !route.workspaceId;
-    const href = view.id === "workspaces" ? "#/" : format({ ...route, viewId: view.id });
+    const { profile, revision } = route.parameters; // the others are the view's own
+    const href = view.id === "workspaces" ? "#/" : format({ ...route, viewId: view.id, parameters: { profile, revision } });
     return h("a", {
       class: "tab", href: disabled ? null : href, "aria-current": current ? "page" : null, "aria-disabled": disabled ? "true" : null,
       role: disabled ? "link" : null, tabindex: current ? "0" : "-1", dataset: { tab: view.id }, onkeydown: move,

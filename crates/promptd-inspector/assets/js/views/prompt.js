@@ -62,7 +62,7 @@ function mount(root, context) {
     if (homes.profile !== prompt.profile) loadHomes(prompt.profile, homes, context).then(() => draw(false), context.report);
     const entries = account(prompt, homes.of);
     const places = placesOf(prompt);
-    const changed = messages.draw(entries, { hidden: look.hidden, places, mark: mark && drawn === workspaceId });
+    const changed = messages.draw(entries, { hidden: look.hidden, toggleHidden: () => set({ hidden: !look.hidden }), places, mark: mark && drawn === workspaceId });
     drawOutline(outline, entries, prompt, { unit: look.unit, places, jump: (id) => messages.jump(id) });
     if (mark && drawn === workspaceId && changed.length) context.say(`Changed: ${changed.join(", ")}`);
     drawn = workspaceId;

@@ -1,0 +1,31 @@
+"""Client of promptd, the prompt assembly service.
+
+    from promptd import Promptd
+
+    with Promptd("127.0.0.1:50051") as client:
+        prompt = client.assemble("example", user={"name": "Dana"}, format="openai-chat")
+        print(prompt.messages[0].content)
+
+`AsyncPromptd` is the same for asyncio. `promptd.requests` has the types of what is sent, `promptd.answers` of what comes back.
+"""
+
+from .aio import AsyncPromptd, AsyncSession
+from .channel import TLS
+from .client import Promptd
+from .errors import PromptdError, Violation
+from .last_good import Folder, Memory
+from .prompt import Prompt
+from .session import Session
+
+__all__ = [
+    "TLS",
+    "AsyncPromptd",
+    "AsyncSession",
+    "Folder",
+    "Memory",
+    "Prompt",
+    "Promptd",
+    "PromptdError",
+    "Session",
+    "Violation",
+]

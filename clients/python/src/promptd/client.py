@@ -1,0 +1,195 @@
+"""The blocking client."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import grpc
+from typing_extensions import Self, Unpack
+
+from . import answers, calls, channel, requests, retry
+from .errors import PromptdError, from_rpc
+from .last_good import LastGood, Stores
+from .options import AssembleOptions, DiffOptions, PlanOptions
+from .prompt import Prompt
+from .session import Change, OnChange, Session
+from .v1 import promptd_pb2 as pb
+from .watch import Watch
+
+Answer = TypeVar("Answer")
+
+
+class Promptd:
+    """A client of one service. It is safe to use from many threads; open one and keep it.
+
+    - `token`: the caller's, where the server has `auth.tokens_file`.
+    - `tls`: True, or the files of a `TLS`. Off by default.
+    - `timeout`: seconds that a call has, with all its retries.
+    - `last_good`: `Memory()`, or a folder: answers of before are served while no server can be reached. Off by default.
+    - `max_answer_bytes`: the largest answer that is taken.
+    """
+
+    def __init__(
+        self,
+        address: str = channel.DEFAULT_ADDRESS,
+        *,
+        token: str = "",
+        tls: channel.TLS | bool = False,
+        timeout: float = channel.DEFAULT_TIMEOUT_SECONDS,
+        last_good: Stores | None = None,
+        max_answer_bytes: int = channel.DEFAULT_MAX_ANSWER_BYTES,
+    ) -> None:
+        self.address = address
+        self.timeout = timeout
+        self._last_good = LastGood.of(last_good, token)
+        self._metadata = channel.metadata(token)
+        options = channel.options(address, max_answer_bytes)
+        credentials = channel.credentials(tls)
+        if credentials is None:
+            self._channel = grpc.insecure_channel(address, options)
+        else:
+            self._channel = grpc.secure_channel(address, credentials, options)
+
+    def assemble(self, workspace: str, **options: Unpack[AssembleOptions]) -> Prompt:
+        """The prompt for one turn.
+
+        Raises PromptdError; docs/calling.md lists the reasons.
+        """
+        return self._assemble(calls.assemble(workspace, options))
+
+    def session(
+        self, workspace: str, *, on_change: OnChange | None = None, **defaults: Unpack[AssembleOptions]
+    ) -> Session:
+        """A conversation with one workspace, of which only changed messages are sent. `defaults` hold for every turn.
+
+        `on_change` is called, in a thread of the session's own, after each change of the workspace.
+        """
+        return Session(self, workspace, defaults, on_change)
+
+    def diff(self, workspace: str, **options: Unpack[DiffOptions]) -> answers.DiffPromptResponse:
+        """What an edit does to the prompt of one turn."""
+        return self._run(calls.diff(workspace, options))
+
+    def parse_reply(
+        self,
+        text: str,
+        *,
+        workspace: str = "",
+        heartbeat: bool = False,
+        profile: str = "",
+        inputs: Mapping[str, Any] | None = None,
+    ) -> answers.ParseReplyResponse:
+        """Takes a model's reply apart by the rules that the prompt taught it."""
+        return self._run(calls.parse_reply(text, workspace, heartbeat, profile, inputs))
+
+    def plan_history(
+        self, workspace: str, messages: Sequence[requests.HistoryMessage], **options: Unpack[PlanOptions]
+    ) -> answers.PlanHistoryResponse:
+        """Where a long conversation is cut into segments, and which summaries are rolled up."""
+        return self._run(calls.plan(workspace, messages, options))
+
+    def list_workspaces(self) -> Iterator[answers.Workspace]:
+        """All workspaces that the token may see, in id order, page by page."""
+        return self._pages("ListWorkspaces", {})
+
+    def get_workspace(self, workspace: str) -> answers.Workspace:
+        """A workspace with its context files and findings."""
+        return self._run(calls.get_workspace(workspace))
+
+    def watch(self, workspace: str, *, known_revision: str = "") -> Watch:
+        """The workspace's state, then again after each change; over broken connections too. Close it when done."""
+        return Watch(self._open_watch, self.address, workspace, known_revision)
+
+    def list_skills(
+        self, workspace: str, *, skill_filter: requests.SkillFilter | None = None
+    ) -> Iterator[answers.Skill]:
+        """Every skill of a workspace, hidden ones too, with the reason; page by page."""
+        return self._pages("ListSkills", {"workspace_id": workspace, "skill_filter": skill_filter})
+
+    def read_skill(
+        self, workspace: str, name: str, *, file: str = "", skill_filter: requests.SkillFilter | None = None
+    ) -> answers.ReadSkillResponse:
+        """A skill's SKILL.md, or another of its files. Pass the filter of the turn that showed it."""
+        return self._run(calls.read_skill(workspace, name, file, skill_filter))
+
+    def list_profiles(self) -> Iterator[answers.Profile]:
+        """All profiles, in name order, page by page."""
+        return self._pages("ListProfiles", {})
+
+    def get_profile(self, name: str) -> answers.Profile:
+        """A profile with its inputs, sections and source."""
+        return self._run(calls.get_profile(name))
+
+    def close(self) -> None:
+        """Ends the connection, and all calls on it."""
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _assemble(self, call: calls.Call[Prompt]) -> Prompt:
+        """Makes the call, with the last good answer behind it where that is on."""
+        request = call.request
+        assert isinstance(request, pb.AssemblePromptRequest)
+        if self._last_good is None or not self._last_good.takes(request):
+            return self._run(call)
+        try:
+            prompt = self._run(call)
+        except PromptdError as error:
+            stale = self._last_good.serve(request, error)
+            if stale is None:
+                raise
+            return stale
+        if not self._last_good.confirm(request, prompt):
+            try:
+                base = self._run(calls.assembled(self._last_good.base(request), call.timeout))
+            except PromptdError:
+                return prompt
+            self._last_good.keep(request, prompt, base)
+        return prompt
+
+    def _run(self, call: calls.Call[Answer]) -> Answer:
+        """Makes a call, and again where that is worth it, until its time is over."""
+        timeout = self.timeout if call.timeout is None else call.timeout
+        end = time.monotonic() + timeout
+        attempt = 1
+        while True:
+            try:
+                method = self._channel.unary_unary(call.path, type(call.request).SerializeToString, call.answer.FromString)
+                left = max(end - time.monotonic(), 0)
+                answer, done = method.with_call(call.request, timeout=left, metadata=self._metadata)
+                return call.read(answer, request_id(done.initial_metadata()))
+            except grpc.RpcError as failure:
+                error = from_rpc(failure, self.address, timeout)
+                pause = retry.delay(attempt, error, end - time.monotonic())
+                if pause is None:
+                    raise error from None
+            time.sleep(pause)
+            attempt += 1
+
+    def _pages(self, name: str, values: Mapping[str, Any]) -> Iterator[Any]:
+        """The items of all pages of a list."""
+        token = ""
+        while True:
+            items, token = self._run(calls.page(name, values, token))
+            yield from items
+            if not token:
+                return
+
+    def _open_watch(self, request: pb.WatchWorkspaceRequest) -> Any:
+        """A stream of states."""
+        path = calls.Call(calls.method("WatchWorkspace"), request, lambda answer, _: answer).path
+        method = self._channel.unary_stream(
+            path, pb.WatchWorkspaceRequest.SerializeToString, pb.WatchWorkspaceResponse.FromString
+        )
+        return method(request, metadata=self._metadata)
+
+
+def request_id(metadata: Any) -> str:
+    """The call's name in the server's log."""
+    return next((str(value) for key, value in metadata or () if key == "x-request-id"), "")

@@ -100,7 +100,7 @@ class Contract:
             lines.append(f"\n\nclass {name}(TypedDict, total=False):")
             lines.append(docstring(self.comment_of(name), "    ") + "\n")
             for field, said in self.fields(name):
-                lines.append(f"    {field.name}: {self.type_of(field, sent=True)} | None")
+                lines.append(f"    {field.name}: {self.request_type(field)}")
                 lines.append(docstring(said, "    "))
         return "\n".join(lines) + "\n"
 
@@ -154,6 +154,12 @@ class Contract:
         if field.label == field.LABEL_REPEATED:
             return f"Sequence[{one}]" if sent else f"list[{one}]"
         return one
+
+    def request_type(self, field: Any) -> str:
+        """The Python type of a field of a request. With `| None`, mypy would not say what is wrong in a dictionary."""
+        written = self.type_of(field, sent=True)
+        of_fields = field.type == field.TYPE_MESSAGE and field.type_name.lstrip(".") not in PLAIN_TYPES
+        return written if of_fields else f"{written} | None"
 
     def answer_type(self, message_field: Any) -> str:
         """The Python type of a field of an answer, with its default."""

@@ -123,7 +123,7 @@ class Encoder:
     def enum(self, kind: Any, value: Any, path: str) -> Any:
         """The number of an enum's short name."""
         numbers = enum_numbers(kind)
-        if value in numbers and isinstance(value, str):
+        if isinstance(value, str) and value in numbers:
             return numbers[value]
         known = [name for name in numbers if name != "unspecified"]
         return self.refuse(path, f"must be a name of {kind.name}, not {said(value)}; {nearest(value, known)}")
@@ -176,7 +176,7 @@ def enum_numbers(kind: Any) -> dict[str, int]:
 
 def nearest(name: object, known: Any) -> str:
     """The name that was meant, or all that there are."""
-    close = difflib.get_close_matches(str(name), list(known), 1)
+    close = difflib.get_close_matches(name, list(known), 1) if isinstance(name, str) else []
     return f"did you mean `{close[0]}`?" if close else f"known: {', '.join(sorted(known))}"
 
 

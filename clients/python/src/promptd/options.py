@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from typing_extensions import TypedDict
 
@@ -54,10 +54,10 @@ class PlanOptions(TypedDict, total=False):
 
     first_index: int | None
     """Index, in the whole history, of the first message."""
-    segments: list[requests.HistorySegment] | None
+    segments: Sequence[requests.HistorySegment]
     """The segments so far."""
-    thresholds: requests.HistoryThresholds | None
-    """The numbers that the plan goes by. None: kern's."""
+    thresholds: requests.HistoryThresholds
+    """The numbers that the plan goes by. Not given: kern's."""
     segment_profile: str | None
     """The profile that says the summary of a segment."""
     rollup_profile: str | None

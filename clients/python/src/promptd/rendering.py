@@ -41,6 +41,8 @@ def render(format: str, messages: Messages) -> Any:
 def openai_chat(one: PromptMessage) -> dict[str, Any]:
     """A message of Chat Completions."""
     message: dict[str, Any] = {"role": one.role, "content": one.content}
+    if one.tool_calls and not one.content:
+        message["content"] = None
     if one.role == "tool":
         message["tool_call_id"] = one.tool_call_id
     if one.tool_calls:
@@ -56,7 +58,7 @@ def openai_items(one: PromptMessage) -> Iterable[dict[str, Any]]:
     if one.role == "tool":
         yield {"type": "function_call_output", "call_id": one.tool_call_id, "output": one.content}
     elif one.content:
-        yield {"role": one.role, "content": one.content}
+        yield {"type": "message", "role": one.role, "content": one.content}
     for call in one.tool_calls:
         yield {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments_json}
 
@@ -93,9 +95,10 @@ def gemini_parts(one: PromptMessage, names: dict[str, str]) -> list[dict[str, An
     """The parts of a message; a result names the function that gave it."""
     if one.role == "tool":
         name = names.get(one.tool_call_id, one.tool_call_id)
-        return [{"functionResponse": {"name": name, "response": {"result": one.content}}}]
+        return [{"functionResponse": {"id": one.tool_call_id, "name": name, "response": {"result": one.content}}}]
     said: list[dict[str, Any]] = [{"text": one.content}] if one.content else []
-    return said + [{"functionCall": {"name": call.name, "args": arguments(call)}} for call in one.tool_calls]
+    asked = [{"id": call.id, "name": call.name, "args": arguments(call)} for call in one.tool_calls]
+    return said + [{"functionCall": call} for call in asked]
 
 
 def arguments(call: ToolCall) -> Any:

@@ -1,0 +1,52 @@
+"""The real server over a copy of the example workspace; it can be killed and started again at the same address."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+START_SECONDS = 30
+
+
+class Server:
+    """Runs for the length of a `with` block."""
+
+    def __init__(self, **settings):
+        self.settings = settings
+        self.address = "127.0.0.1:0"
+
+    def __enter__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="promptd-"))
+        self.workspace = self.folder / "workspaces/example"
+        shutil.copytree(ROOT / "workspace-example", self.workspace)
+        self.start()
+        return self
+
+    def start(self):
+        """Returns once it listens."""
+        config = self.folder / "promptd.yaml"
+        # JSON is YAML.
+        config.write_text(json.dumps({"workspaces": {"root": "workspaces"}, "log": {"level": "error"}} | self.settings))
+        command = [os.environ["PROMPTD_BIN"], "serve", "--config", str(config), "--listen", self.address]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        late = threading.Timer(START_SECONDS, self.process.kill)
+        late.start()
+        ready = self.process.stdout.readline()
+        late.cancel()
+        assert ready.startswith("promptd listening on "), f"no ready line but {ready!r}"
+        self.address = ready.split()[-1]
+
+    def kill(self):
+        """At once, as a machine dies."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(START_SECONDS)
+        self.process.stdout.close()
+
+    def __exit__(self, *_):
+        self.kill()
+        shutil.rmtree(self.folder)

@@ -1,0 +1,55 @@
+"""The package has all of the contract, and the policy of examples/service_config.json."""
+
+import json
+
+from promptd import Prompt, answers, names, options, requests, retry
+from promptd.v1 import promptd_pb2 as pb
+from running import ROOT
+
+MESSAGES = pb.DESCRIPTOR.message_types_by_name
+
+
+def test_the_policy_is_that_of_the_file():
+    policy = json.loads((ROOT / "examples/service_config.json").read_text(encoding="utf-8"))
+    seconds = lambda text: float(text.removesuffix("s"))
+    [method] = policy["methodConfig"]
+    assert policy["loadBalancingConfig"] == retry.LOAD_BALANCING
+    assert method["name"] == [{"service": f"promptd.v1.{name}"} for name in retry.SERVICES]
+    assert set(retry.SERVICES) == set(pb.DESCRIPTOR.services_by_name)
+    retries = method["retryPolicy"]
+    assert retries["maxAttempts"] == retry.MAX_ATTEMPTS and retries["backoffMultiplier"] == retry.BACKOFF_MULTIPLIER
+    assert seconds(retries["initialBackoff"]) == retry.INITIAL_BACKOFF_SECONDS
+    assert seconds(retries["maxBackoff"]) == retry.MAX_BACKOFF_SECONDS
+    assert retries["retryableStatusCodes"] == list(retry.RETRYABLE_CODES)
+
+
+def test_every_field_of_a_request_can_be_given():
+    def given(message, hidden):
+        return {field.name for field in MESSAGES[message].fields} - hidden
+
+    turn = given("Turn", set())
+    assert set(requests.Turn.__annotations__) == turn
+    whole = given("AssemblePromptRequest", {"workspace_id", "turn", "if_none_match", "render_format"})
+    assert set(options.AssembleOptions.__annotations__) == turn | whole | {"format", "timeout"}
+    whole = given("DiffPromptRequest", {"workspace_id", "turn"})
+    assert set(options.DiffOptions.__annotations__) == turn | whole | {"timeout"}
+    whole = given("PlanHistoryRequest", {"workspace_id", "messages"})
+    assert set(options.PlanOptions.__annotations__) == whole | {"timeout"}
+
+
+def test_every_field_of_an_answer_can_be_read():
+    answer = {field.name for field in MESSAGES["AssemblePromptResponse"].fields} - {"not_modified"}
+    assert answer <= set(Prompt.__dataclass_fields__)
+    checked = 0
+    for name, kind in MESSAGES.items():
+        if hasattr(answers, name):
+            assert list(getattr(answers, name).__dataclass_fields__) == [field.name for field in kind.fields]
+            checked += 1
+    assert checked > 40
+
+
+def test_names_are_short_and_complete():
+    assert names.RenderFormat.__args__[:3] == ("unspecified", "text", "openai-chat")
+    assert names.ResponseFormat.__args__ == ("unspecified", "text", "json-object")
+    for name, kind in pb.DESCRIPTOR.enum_types_by_name.items():
+        assert len(getattr(names, name).__args__) == len(kind.values)

@@ -1,0 +1,147 @@
+"""A session sends what changed, and follows its workspace over a restart of the server."""
+
+import asyncio
+import queue
+import threading
+import time
+
+import pytest
+
+from promptd import AsyncPromptd, Promptd, PromptdError
+from running import Server
+
+PATIENCE_SECONDS = 10
+RECOVERY_SECONDS = 1.0
+
+
+def contents(prompt):
+    return [message.content for message in prompt.messages]
+
+
+def fresh(prompt):
+    return [message.name for message in prompt.messages if not message.not_modified]
+
+
+def test_only_changed_messages_are_sent_and_all_are_there(server, client):
+    with client.session("example", user={"name": "Dana"}, time_zone="UTC") as session:
+        talk = [{"role": "user", "content": "Any berth free?"}]
+        first = session.assemble(conversation={"messages": talk}, ephemeral_system_prompt="Be brief.")
+        assert len(fresh(first)) == len(first.messages) == 5
+        talk += [{"role": "assistant", "content": "Berth 4."}, {"role": "user", "content": "And tomorrow?"}]
+        second = session.assemble(conversation={"messages": talk}, ephemeral_system_prompt="Be exact.", heartbeat=None)
+        assert set(fresh(second)) <= {"runtime_facts", "ephemeral", ""} and "ephemeral" in fresh(second)
+        assert {"skeleton", "workspace_context"}.isdisjoint(fresh(second))
+        alone = client.assemble(
+            "example", user={"name": "Dana"}, time_zone="UTC", conversation={"messages": talk}, ephemeral_system_prompt="Be exact."
+        )
+        names = [message.name for message in alone.messages]
+        for mine, other, name in zip(contents(second), contents(alone), names):
+            assert mine == other or name == "runtime_facts"
+
+
+def test_what_a_prompt_no_longer_has_is_forgotten(client):
+    session = client.session("example")
+    for number in range(5):
+        prompt = session.assemble(ephemeral_system_prompt=f"Number {number}")
+        assert len(session._held.texts) == len(prompt.messages)
+
+
+def test_cards_come_back_too(client):
+    inputs = {"events": [{"title": "Tide"}]}
+    names = {one.name for one in client.get_profile("lucidpal-briefing").inputs}
+    assert names
+    with client.session("example", profile="lucidpal-briefing") as session:
+        try:
+            first, second = session.assemble(), session.assemble()
+        except PromptdError as error:
+            pytest.fail(f"{error} {inputs}")
+        assert [card.content for card in first.cards] == [card.content for card in second.cards]
+
+
+def test_changes_are_told_also_after_a_restart():
+    with Server() as server, Promptd(server.address) as client:
+        changes = queue.Queue()
+        watched = client.watch("example")
+        next(watched)
+        with client.session("example", on_change=changes.put):
+            # Until the session's own watch is open, a change would be its first state.
+            while not any(thread.name == "promptd example" for thread in threading.enumerate()):
+                pass
+            edit_until_told(server, changes)
+            server.kill()
+            (server.workspace / "AGENTS.md").write_text("Moored at pier 3.")
+            server.start()
+            began = time.monotonic()
+            change = changes.get(timeout=PATIENCE_SECONDS)
+            assert time.monotonic() - began < RECOVERY_SECONDS
+            assert change.workspace.revision == client.get_workspace("example").revision
+            # The stream that was killed goes on as well.
+            while next(watched).workspace.revision != change.workspace.revision:
+                pass
+            watched.close()
+            assert list(watched) == []
+
+
+def edit_until_told(server, changes):
+    """Edits a file until the session says so; a change before its watch is open is not told."""
+    for number in range(PATIENCE_SECONDS * 2):
+        (server.workspace / "SOUL.md").write_text(f"Version {number}.")
+        try:
+            assert changes.get(timeout=0.5).changed_paths == ["SOUL.md"]
+            return
+        except queue.Empty:
+            continue
+    pytest.fail("no change was told")
+
+
+def test_a_mistake_in_on_change_does_not_end_the_watch(caplog):
+    with Server() as server, Promptd(server.address) as client:
+        told = queue.Queue()
+
+        def broken(change):
+            told.put(change)
+            raise ValueError("mine")
+
+        with client.session("example", on_change=broken):
+            edit_until_told(server, told)
+            edit_until_told(server, told)
+        assert "on_change failed" in caplog.text
+
+
+def test_a_watch_ends_with_its_workspace_and_fails_for_none(server, client):
+    import shutil
+
+    with Server() as own, Promptd(own.address) as mine, mine.watch("example") as states:
+        assert next(states).workspace.id == "example"
+        shutil.rmtree(own.workspace)
+        assert any(state.deleted for state in states)
+    with pytest.raises(PromptdError) as caught, client.watch("harbour") as states:
+        next(states)
+    assert caught.value.reason == "WORKSPACE_NOT_FOUND"
+
+
+def test_asyncio_session_over_a_restart():
+    async def follow(server):
+        changes = asyncio.Queue()
+        async with AsyncPromptd(server.address) as client:
+            async with client.session("example", on_change=changes.put) as session:
+                first = await session.assemble()
+                second = await session.assemble()
+                assert contents(first)[0] == contents(second)[0] and "skeleton" not in fresh(second)
+                for number in range(PATIENCE_SECONDS * 2):
+                    (server.workspace / "SOUL.md").write_text(f"Version {number}.")
+                    try:
+                        await asyncio.wait_for(changes.get(), 0.5)
+                        break
+                    except asyncio.TimeoutError:
+                        continue
+                else:
+                    pytest.fail("no change was told")
+                server.kill()
+                (server.workspace / "AGENTS.md").write_text("Moored at pier 3.")
+                await asyncio.to_thread(server.start)
+                change = await asyncio.wait_for(changes.get(), RECOVERY_SECONDS)
+                assert change.workspace.revision == (await client.get_workspace("example")).revision
+
+    with Server() as server:
+        asyncio.run(follow(server))

@@ -2,13 +2,13 @@
 
 import asyncio
 import inspect
+import os
 from datetime import datetime, timedelta, timezone
 
 import pytest
 
 from promptd import TLS, AsyncPromptd, Promptd, PromptdError
 from running import Server
-import os
 
 NOW = datetime(2026, 3, 1, 2, 30, tzinfo=timezone.utc)
 TALK = [

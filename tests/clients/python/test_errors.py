@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import threading
 import time
 from datetime import datetime
 
+import grpc
 import pytest
 
 from fake import Fake, overloaded
@@ -100,8 +102,6 @@ def test_an_expired_deadline():
         ended.wait(5)
         return pb.AssemblePromptResponse()
 
-    import threading
-
     ended = threading.Event()
     with Fake(slow) as fake:
         began = time.monotonic()
@@ -156,8 +156,6 @@ def test_a_call_is_answered_once_the_server_can():
 
 
 def test_no_retry_of_what_a_retry_cannot_help_and_none_beyond_the_deadline():
-    import grpc
-
     with Fake(lambda _request, context, _call: context.abort(grpc.StatusCode.INTERNAL, "broken")) as fake:
         with Promptd(fake.address) as client, pytest.raises(PromptdError, match="INTERNAL"):
             client.assemble("example")

@@ -95,7 +95,7 @@ def gemini_parts(one: PromptMessage, names: dict[str, str]) -> list[dict[str, An
     """The parts of a message; a result names the function that gave it."""
     if one.role == "tool":
         name = names.get(one.tool_call_id, one.tool_call_id)
-        return [{"functionResponse": {"id": one.tool_call_id, "name": name, "response": {"result": one.content}}}]
+        return [{"functionResponse": {"id": one.tool_call_id, "name": name, "response": {"output": one.content}}}]
     said: list[dict[str, Any]] = [{"text": one.content}] if one.content else []
     asked = [{"id": call.id, "name": call.name, "args": arguments(call)} for call in one.tool_calls]
     return said + [{"functionCall": call} for call in asked]

@@ -21,6 +21,7 @@ export const view = { id: "prompt", title: "Prompt", needsWorkspace: true, mount
 
 function mount(root, context) {
   const { state } = context;
+  assemble(); // while the server works, the rest is drawn
   const look = { unit: "tokens", hidden: false, leftOut: true, outline: matchMedia(MIDDLE).matches, turn: matchMedia(WIDE).matches, ...kept(LOOK_KEY, {}) };
   const homes = { profile: "", of: new Map() };
   const failed = h("div", { class: "prompt-error" });
@@ -73,7 +74,6 @@ function mount(root, context) {
   set({});
   drawStatusBar(status, null);
   if (state.prompt) draw(false);
-  assemble();
   return {
     refresh: ({ kind, keys = [] }) => {
       if (kind === "workspace" && !state.revision) assemble();

@@ -5,11 +5,12 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     process::{Command, ExitCode, Stdio},
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use promptd::{
     config::{Config, INSPECTOR_PORT, Overrides},
-    grpc::{Access, Inspector, NoTelemetry, Server},
+    grpc::{Access, Inspector, NoTelemetry, Options, Server},
 };
 use promptd_source::store::Store;
 
@@ -75,7 +76,9 @@ async fn inspect(config: &Config, arguments: &Arguments, logs: Logs) -> CommandR
     let inspector = bind(arguments.listen, &logs).await?;
     let url = inspector::url(inspector.address(), false);
     let backend = serve::backend(config, &store, &source, &Arc::new(Access::open()), Arc::new(NoTelemetry));
-    let server = Server::of_inspector(inspector, config.grpc.clone(), backend);
+    // No balancer is waited for at the end.
+    let options = Options { drain_delay: Duration::ZERO, ..serve::within_limit(&config.grpc) };
+    let server = Server::of_inspector(inspector, options, backend);
     let lifecycle = server.lifecycle();
     let serving = tokio::spawn(server.serve());
     let Some(started) = serve::load(config, config.source.clone(), &store, &mut stop).await? else {

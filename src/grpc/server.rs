@@ -109,7 +109,7 @@ impl Server {
 
     /// Serves until it has been drained. Calls are answered once the [`Lifecycle`] is ready.
     pub async fn serve(mut self) -> Result<Ended, ServerError> {
-        let (calls, strangers, mut serving) = (self.calls()?, Arc::default(), Vec::new());
+        let (strangers, mut serving) = (Arc::default(), Vec::new());
         let grpc = self.grpc.take();
         #[cfg(feature = "inspector")]
         let inspector = self.inspector.take();
@@ -120,10 +120,13 @@ impl Server {
             let Inspector { address, turn_schema, .. } = inspector;
             let site = Site { address, tls: self.tls.is_some(), needs_token: access.needs_token(), turn_schema };
             let (limits, telemetry) = (Arc::clone(limits), Arc::clone(telemetry));
-            let service = InspectorService::new(site, calls.clone(), options, limits, telemetry);
+            // A reader who tries out a turn is not who the prompt is for.
+            let calls = self.calls(Backend { record: None, ..backend.clone() })?;
+            let service = InspectorService::new(site, calls, options, limits, telemetry);
             serving.push(self.serve_on(inspector.tcp, &strangers, service).boxed());
         }
         if let Some(tcp) = grpc {
+            let calls = self.calls(backend.clone())?;
             let service = Protocols::new(calls, options, Arc::clone(limits), access.clone(), telemetry.clone());
             serving.push(self.serve_on(tcp, &strangers, service).boxed());
         }
@@ -133,19 +136,14 @@ impl Server {
         }
     }
 
-    /// All calls, whichever address they come to.
-    fn calls(&self) -> Result<Calls, ServerError> {
-        let Self { options, backend, lifecycle, limits, .. } = self;
-        let services = Services::new(options, backend.clone(), Arc::clone(limits), Arc::clone(lifecycle));
+    /// The calls of an address. All have one lifecycle and the same limits.
+    fn calls(&self, backend: Backend) -> Result<Calls, ServerError> {
+        let Self { options, lifecycle, limits, .. } = self;
+        let (access, telemetry) = (Arc::clone(&backend.access), Arc::clone(&backend.telemetry));
+        let services = Services::new(options, backend, Arc::clone(limits), Arc::clone(lifecycle));
         let services = services.map_err(|error| ServerError::Failed(error.to_string()))?;
-        Ok(Calls::new(
-            options,
-            Arc::clone(limits),
-            Arc::clone(lifecycle),
-            Arc::clone(&backend.access),
-            Arc::clone(&backend.telemetry),
-            Box::new(move |service, request| services.call(service, request)),
-        ))
+        let serve = Box::new(move |service, request| services.call(service, request));
+        Ok(Calls::new(options, Arc::clone(limits), Arc::clone(lifecycle), access, telemetry, serve))
     }
 
     /// Serves one address until the server closes.

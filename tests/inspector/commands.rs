@@ -73,23 +73,25 @@ fn it_is_off_where_the_service_picks_its_port_and_where_that_is_said() {
     }
 }
 
-/// Its default port is one, but this machine has many addresses: here each test has its own.
+/// Its default port is one, but this machine has many addresses, of which each run of the tests has its own.
 #[test]
 fn beside_a_service_of_this_machine_it_is_on_where_its_port_is_free() {
     let home = site();
-    let service = ["serve", "--workspaces", "all", "--listen", "127.83.0.1:50051"];
-    let mut one = Service::start(home.path(), &service);
-    assert_eq!(url(&one.wait_for_log("serving")), "http://127.83.0.1:50052/");
-    assert!(list("http://127.83.0.1:50052/").contains("\"one\""));
-    one.stop();
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let ip = format!("127.83.{high}.{}", low.clamp(1, 254));
+    let (listen, page) = (format!("{ip}:50051"), format!("{ip}:50052"));
+    let arguments = ["serve", "--workspaces", "all", "--listen", &listen];
+    let mut service = Service::start(home.path(), &arguments);
+    assert_eq!(url(&service.wait_for_log("serving")), format!("http://{page}/"));
+    assert!(list(&format!("http://{page}/")).contains("\"one\""));
+    service.stop();
 
-    let _taken = TcpListener::bind("127.83.0.2:50052").unwrap();
-    let service = ["serve", "--workspaces", "all", "--listen", "127.83.0.2:50051"];
-    let mut service = Service::start(home.path(), &service);
+    let _taken = TcpListener::bind(&page).unwrap();
+    let mut service = Service::start(home.path(), &arguments);
     let log = service.wait_for_log("serving");
     let warning = log.lines().find(|line| line.contains("WARN") && line.contains("the inspector is off"));
     let warning = warning.unwrap_or_else(|| panic!("{log}"));
-    assert!(warning.contains("127.83.0.2:50052") && warning.contains("--inspector"), "{log}");
+    assert!(warning.contains(&page) && warning.contains("--inspector"), "{log}");
     assert!(!log.contains("inspector at") && !log.contains("inspector="), "{log}");
     service.stop();
 }
@@ -133,6 +135,23 @@ fn a_log_in_json_has_the_address_in_its_line_alone() {
     let log = Service::start(home.path(), &["serve"]).stop();
     assert!(log.lines().all(|line| line.starts_with('{')), "{log}");
     assert!(log.contains("\"inspector\":\"http://127.0.0.1:"), "{log}");
+}
+
+#[cfg(feature = "record")]
+#[test]
+fn what_is_asked_for_in_the_inspector_is_not_recorded() {
+    let config = "workspaces: {root: ../all}\nlisten: 127.0.0.1:0\ninspector: {listen: '127.0.0.1:0'}\nrecord: {dir: ../records}\n";
+    let home = folder(&[("all/one/AGENTS.md", "One."), ("config/promptd.yaml", config)]);
+    let mut service = Service::start(home.path(), &["serve"]);
+    let (url, main) = (url(&service.wait_for_log("serving")), format!("http://{}/", service.address()));
+    for address in [&url, &main, &url] {
+        let body = r#"{"workspaceId": "one"}"#;
+        let answer = ask(address, "POST", "/promptd.v1.PromptService/AssemblePrompt", body);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    service.stop();
+    let stat = run(home.path(), &["record", "stat", "--dir", "records"]);
+    assert!(stat.out.contains("1 request"), "{stat:?}");
 }
 
 #[test]

@@ -9,14 +9,17 @@ use tokio::{
 
 use crate::{ASSEMBLE, HARBOR, JSON, LIST, WATCH, address, browser, http::Caller, rig::Rig, start};
 
-/// The answer to a request whose path no client would send.
-async fn raw(rig: &Rig, path: &str) -> String {
+/// The answer to a request that no client would send.
+pub(crate) async fn raw(rig: &Rig, head: &str) -> String {
     let mut stream = TcpStream::connect(address(rig)).await.unwrap();
-    let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
-    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(format!("{head}\r\nconnection: close\r\n\r\n").as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     answer
+}
+
+async fn get(rig: &Rig, path: &str) -> String {
+    raw(rig, &format!("GET {path} HTTP/1.1\r\nhost: localhost")).await
 }
 
 #[tokio::test]
@@ -67,13 +70,13 @@ async fn a_path_is_what_it_says_and_nothing_else_is_there() {
         "/PROMPTD.V1.PromptService/AssemblePrompt",
         &long,
     ] {
-        let answer = raw(&rig, path).await;
+        let answer = get(&rig, path).await;
         assert!(answer.starts_with("HTTP/1.1 404"), "{path} {answer}");
         assert!(answer.len() < 2_000, "it must not say the path again: {}", answer.len());
     }
-    assert!(raw(&rig, "/?w=example").await.starts_with("HTTP/1.1 200"));
+    assert!(get(&rig, "/?w=example").await.starts_with("HTTP/1.1 200"));
     // HTTP itself refuses it.
-    let too_long = raw(&rig, &format!("/{}", "x".repeat(64 << 10))).await;
+    let too_long = get(&rig, &format!("/{}", "x".repeat(64 << 10))).await;
     assert!(too_long.starts_with("HTTP/1.1 414"), "{too_long}");
 }
 

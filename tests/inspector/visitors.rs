@@ -57,6 +57,25 @@ async fn a_name_that_is_not_the_servers_is_refused() {
 }
 
 #[tokio::test]
+async fn the_name_is_that_of_the_address_or_else_of_the_header_and_there_must_be_one() {
+    let rig = start(false).await;
+    for (head, status) in [
+        ("GET / HTTP/1.1\r\nhost: localhost", 200),
+        ("GET / HTTP/1.0", 403),
+        ("GET / HTTP/1.1\r\nhost: ", 403),
+        ("GET / HTTP/1.1\r\nhost: evil.example/@localhost", 403),
+        ("GET http://evil.example/ HTTP/1.1\r\nhost: localhost", 403),
+        ("GET http://localhost/ HTTP/1.1\r\nhost: localhost", 200),
+    ] {
+        let answer = crate::paths::raw(&rig, head).await;
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")) || answer.starts_with(&format!("HTTP/1.0 {status}")),
+            "{head} {answer}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_page_of_another_origin_is_refused() {
     for tokens in [false, true] {
         let rig = start(tokens).await;

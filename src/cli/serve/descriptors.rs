@@ -18,7 +18,7 @@ pub(super) fn raise_limit() {
 }
 
 /// The options with at most as many connections as leave descriptors for reloading.
-pub(super) fn within_limit(options: &Options) -> Options {
+pub(in crate::cli) fn within_limit(options: &Options) -> Options {
     let limit = getrlimit(Resource::Nofile).current;
     let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let most = limit.saturating_sub(KEPT).max(1);

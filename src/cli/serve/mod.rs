@@ -28,6 +28,8 @@ use promptd_source::{Source, store::Store};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 pub(super) use self::arguments::Arguments;
+#[cfg(feature = "inspector")]
+pub(super) use self::descriptors::within_limit;
 pub(super) use self::signals::{StopSignals, rescan_on_hangup};
 use super::{
     CommandResult, Failure,

@@ -16,7 +16,7 @@ export const view = { id: "workspaces", title: "Workspaces", needsWorkspace: fal
 
 function mount(root, context) {
   let list = null;
-  const found = h("div", { class: "stack" });
+  const found = h("div", { class: "ws-found" });
   const count = h("span", { class: "muted", dataset: { count: "workspaces" } });
   const search = h("input", {
     type: "search", "aria-label": "Search workspaces", placeholder: "Part of an id or of an agent's name", autocomplete: "off", spellcheck: "false", maxlength: 256,
@@ -54,7 +54,7 @@ class List {
     this.more = h("button", { type: "button", class: "more", hidden: true, onclick: () => this.read() });
     this.reading = latest((error) => this.failed(error));
     this.again = latest(() => {}); // the next time tries again
-    this.ends = new IntersectionObserver(([end]) => end.isIntersecting && this.read(), { rootMargin: AHEAD });
+    this.ends = new IntersectionObserver((ends) => ends.at(-1).isIntersecting && this.read(), { rootMargin: AHEAD });
     this.shown = new IntersectionObserver((changes) => changes.forEach(({ target, isIntersecting }) =>
       (isIntersecting ? this.seen.add(target) : this.seen.delete(target))), { rootMargin: AHEAD });
     this.timer = setInterval(() => document.visibilityState === "visible" && this.refresh(), REFRESH_MS);

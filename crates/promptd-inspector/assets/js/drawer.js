@@ -6,6 +6,8 @@ import { forgetTexts, lineOf, readText } from "./files.js";
 import { bytes, counted, short } from "./format.js";
 
 const LINES_A_CHUNK = 200;
+const FOUND = "The prompt was made from an earlier text; the same line is still here.";
+const LOST = "The prompt was made from an earlier text, which had the line that is no longer here.";
 const root = document.getElementById("drawer");
 
 let place = null; // what is open
@@ -62,7 +64,7 @@ async function draw(focus) {
   replace(root, drawHead(file.path, [
     `${counted(file.starts.length, "line")} · ${bytes(file.bytes.length)}`, file.sha256 && `sha256 ${short(file.sha256)}`,
     target.line > 0 && `at line ${target.line}`,
-  ], edited), text);
+  ], edited && (target.line > 0 ? FOUND : LOST)), text);
   root.hidden = false;
   if (focus) {
     text.focus({ preventScroll: true });
@@ -71,9 +73,13 @@ async function draw(focus) {
   } else text.scrollTop = scroll;
 }
 
-// Which line, and which stretch of the text, the place means. Of a file that was edited since nothing is known.
-function targetOf(file, { line = 0, column = 0, range, setting, section }, edited) {
-  if (range && !edited) {
+// Which line, and which stretch of the text, the place means. In a file that was edited since, the same line is looked for.
+function targetOf(file, { line = 0, column = 0, range, setting, section, text = "" }, edited) {
+  if (edited && range) {
+    const start = text.trim() ? file.text.indexOf(text) : -1;
+    return start < 0 ? { line: 0, start: -1, end: -1 } : { line: file.placeOf(start).line, start, end: start + text.length };
+  }
+  if (range) {
     const [start, end] = range.map((byte) => file.indexOf(byte));
     return { line: line || file.placeOf(start).line, start, end };
   }
@@ -87,7 +93,7 @@ function drawHead(name, notes, edited) {
     h("div", { class: "row spread" }, h("h2", {}, name),
       h("button", { class: "quiet", "aria-label": "Close the file", title: "Close (Escape)", onclick: closeDrawer }, icon("M4 4l8 8M12 4l-8 8"))),
     notes.length > 0 && h("p", { class: "muted small" }, notes.filter(Boolean).join(" · ")),
-    edited && h("p", { class: "small" }, h("span", { class: "tag warn" }, "edited since"), " This is the file as it is now; the prompt was made from an earlier text, so the place cannot be shown."));
+    edited && h("p", { class: "small" }, h("span", { class: "tag warn" }, "edited since"), ` This is the file as it is now. ${edited}`));
 }
 
 function drawLines(file, target) {

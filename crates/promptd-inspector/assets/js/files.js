@@ -20,6 +20,7 @@ const held = new Map();
  * @property {number} [column] 1-based
  * @property {[number, number]} [range] bytes of the file that are meant
  * @property {string} [sha256] of the file as the prompt has it
+ * @property {string} [text] of the line that is meant, to find it in a file that was edited since
  */
 
 /** A file's bytes as text, and the places in it. */

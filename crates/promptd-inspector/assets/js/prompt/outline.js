@@ -60,7 +60,8 @@ function drawRow(section, size, total, unit, { places, jump }) {
     outcome === "dropped" && h("span", { class: "tag bad" }, "dropped"),
     outcome === "omitted" && h("span", { class: "row-omitted" }, "omitted"),
     !out && h("span", { class: "row-size" }, number(size)),
-    h("span", { class: "row-note" }, out ? section.reason : note(section, size, total))));
+    h("span", { class: "row-note" }, out ? section.reason : note(section, size, total)),
+    !out && section.maxChars !== undefined && h("span", { class: "row-limit", "aria-hidden": "true", style: { "--filled": Math.min(1, Number(section.includedSize?.chars ?? 0) / Math.max(1, Number(section.maxChars))) } })));
 }
 
 function note(section, size, total) {

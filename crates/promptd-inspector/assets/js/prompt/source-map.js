@@ -7,6 +7,8 @@ import { originOf, SEPARATOR } from "./origins.js";
 import { placeOf, rangeOf } from "./text.js";
 
 const CONTENT = "[data-message-content], [data-card-content]";
+const HIGHLIGHTS = ["source", "source-line"];
+const CLICK_MS = 200; // a second click selects a word, and opens nothing
 const REVEAL = 0.2; // of the window's height, above and below, that stays between the caret and its edges
 
 /**
@@ -15,6 +17,7 @@ const REVEAL = 0.2; // of the window's height, above and below, that stays betwe
  * @property {number} byte of the message
  * @property {object|null} span null: between two sections
  * @property {ReturnType<typeof originOf>} origin
+ * @property {string} text of the line, as far as the span goes
  * @property {{line: number, column: number}|null} at where the byte, or else its span, is in the file, once that is known
  * @property {boolean} edited the file on disk is no longer what the prompt was made from
  */
@@ -31,17 +34,18 @@ const REVEAL = 0.2; // of the window's height, above and below, that stays betwe
 export function sourceMap(root, { cardOf, show, open, announce }) {
   let pointed = null;
   let frame = 0;
+  let opening = 0;
 
   const clear = () => {
     pointed = null;
-    for (const name of ["source", "source-line"]) globalThis.CSS?.highlights?.delete(name);
+    for (const name of HIGHLIGHTS) globalThis.CSS?.highlights?.delete(name);
     show(null);
   };
   const point = (card, byte) => {
     const span = spanAt(card.entry, byte);
     if (pointed && pointed.entry === card.entry && pointed.byte === byte) return pointed;
-    pointed = { entry: card.entry, byte, span, origin: span ? originOf(span) : SEPARATOR, at: null, edited: false };
-    highlight(card, pointed);
+    pointed = { entry: card.entry, byte, span, origin: span ? originOf(span) : SEPARATOR, text: "", at: null, edited: false };
+    pointed.text = highlight(card, pointed);
     show(pointed);
     locate(pointed).then((found) => found && pointed === found && show(found));
     return pointed;
@@ -59,9 +63,10 @@ export function sourceMap(root, { cardOf, show, open, announce }) {
     frame = requestAnimationFrame(() => pointAt(event));
   });
   root.addEventListener("click", (event) => {
-    if (!getSelection().isCollapsed) return;
+    clearTimeout(opening);
+    if (!getSelection().isCollapsed || event.detail > 1) return;
     const found = pointAt(event);
-    if (found) open(found);
+    opening = setTimeout(() => found && getSelection().isCollapsed && open(found), CLICK_MS);
   });
   root.addEventListener("keydown", (event) => {
     const card = event.target.matches(CONTENT) ? cardOf(event.target) : null;
@@ -141,25 +146,23 @@ function lineStart(text, index) {
   return index === 0 ? 0 : text.lastIndexOf("\n", index - 1) + 1;
 }
 
-function rangeOfBytes({ entry, parts }, start, end) {
-  return rangeOf(parts, entry.utf8.toIndex(start), entry.utf8.toIndex(end));
+// Shows the whole span, and in it the line that is pointed at, whose text is the answer.
+function highlight(card, { span, byte }) {
+  for (const name of HIGHLIGHTS) globalThis.CSS?.highlights?.delete(name);
+  if (!span) return "";
+  const { utf8 } = card.entry;
+  const [start, end] = [utf8.toIndex(span.byteStart ?? 0), utf8.toIndex(span.byteEnd ?? 0)];
+  const at = utf8.toIndex(byte);
+  const next = utf8.text.indexOf("\n", at);
+  const from = Math.max(lineStart(utf8.text, at), start);
+  const to = Math.min(next < 0 ? utf8.text.length : next, end);
+  paint("source", rangeOf(card.parts, start, end));
+  paint("source-line", from < to && rangeOf(card.parts, from, to));
+  return utf8.text.slice(from, to);
 }
 
-// The whole span, and in it the line that is pointed at.
-function highlight(card, { span, byte }) {
-  if (!globalThis.CSS?.highlights) return;
-  for (const name of ["source", "source-line"]) CSS.highlights.delete(name);
-  if (!span) return;
-  const [start, end] = [span.byteStart ?? 0, span.byteEnd ?? 0];
-  const whole = rangeOfBytes(card, start, end);
-  if (whole) CSS.highlights.set("source", new Highlight(whole));
-  const { text, utf8 } = { text: card.entry.message.content, utf8: card.entry.utf8 };
-  const at = utf8.toIndex(byte);
-  const next = text.indexOf("\n", at);
-  const from = Math.max(lineStart(text, at), utf8.toIndex(start));
-  const to = Math.min(next < 0 ? text.length : next, utf8.toIndex(end));
-  const line = from < to && rangeOf(card.parts, from, to);
-  if (line) CSS.highlights.set("source-line", new Highlight(line));
+function paint(name, range) {
+  if (range && globalThis.CSS?.highlights) CSS.highlights.set(name, new Highlight(range));
 }
 
 function reveal(card, byte) {

@@ -5,6 +5,7 @@ import { enumName } from "../format.js";
 import { problemOf } from "./json.js";
 
 const ONE_LINE = /(^|_)(id|name|zone|now|title|source|unit|encoding|type|time|at|color|key|provider|endpoint|uid|cron|from|account|role)$/;
+const MOST_ITEMS = 50; // of a list that are drawn; the rest is edited as JSON
 const REMOVE = "M4 4l8 8M12 4l-8 8";
 const EXAMPLES = { now: "2026-03-01T02:30:00Z", time_zone: "Europe/Berlin", time: "2026-03-01T02:30:00Z" };
 
@@ -133,10 +134,11 @@ function drawItems(form, item, path, items) {
   };
   const blank = { object: {}, list: [], text: "", number: 0, bool: false, flag: false, choice: item.values?.[0] }[item.kind] ?? "";
   return [
-    items.map((_, index) => h("div", { class: "item" },
+    items.slice(0, MOST_ITEMS).map((_, index) => h("div", { class: "item" },
       item.kind === "object" ? h("div", { class: "group", dataset: { field: nameOf([...path, index]) } }, drawFields(form, item.fields, [...path, index]))
         : drawField(keepsEmpty(form), { name: String(index + 1), description: "", shape: item }, [...path, index]),
       h("button", { type: "button", class: "quiet", "aria-label": `Remove ${index + 1} of ${path.at(-1)}`, onclick: () => change(items.filter((__, each) => each !== index)) }, icon(REMOVE)))),
+    items.length > MOST_ITEMS && h("p", { class: "muted small" }, `${items.length - MOST_ITEMS} more: edit them as JSON.`),
     h("button", { type: "button", class: "quiet add", dataset: { add: nameOf(path) }, onclick: () => change([...(form.get(path) ?? []), blank]) }, icon("M8 3v10M3 8h10"), "Add"),
   ];
 }

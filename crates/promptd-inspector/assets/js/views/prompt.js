@@ -55,7 +55,7 @@ function mount(root, context) {
 
   let drawn = null;
   const draw = (mark) => {
-    const { prompt, promptError, workspaceId } = state;
+    const { prompt, promptError } = state;
     replace(failed, promptError && [errorCard(promptError), prompt && h("p", { class: "muted small" }, "Below is the last prompt that could be assembled.")]);
     list.classList.toggle("stale", Boolean(promptError && prompt));
     panel.showError(promptError);
@@ -63,10 +63,11 @@ function mount(root, context) {
     if (homes.profile !== prompt.profile) loadHomes(prompt.profile, homes, context).then(() => draw(false), context.report);
     const entries = account(prompt, homes.of);
     const places = placesOf(prompt);
-    const changed = messages.draw(entries, { hidden: look.hidden, toggleHidden: () => set({ hidden: !look.hidden }), places, mark: mark && drawn === workspaceId });
+    const same = drawn === sameAs(state); // of another profile or revision everything differs
+    const changed = messages.draw(entries, { hidden: look.hidden, toggleHidden: () => set({ hidden: !look.hidden }), places, mark: mark && same });
     drawOutline(outline, entries, prompt, { unit: look.unit, places, jump: (id) => messages.jump(id) });
-    if (mark && drawn === workspaceId && changed.length) context.say(`Changed: ${changed.join(", ")}`);
-    drawn = workspaceId;
+    if (mark && same && changed.length) context.say(`Changed: ${changed.join(", ")}`);
+    drawn = sameAs(state);
     map.clear();
     drawTools();
   };
@@ -86,6 +87,10 @@ function mount(root, context) {
   };
 }
 
+function sameAs({ workspaceId, revision, prompt }) {
+  return JSON.stringify([workspaceId, revision, prompt.profile]);
+}
+
 // The profile says which message a section belongs to, which an answer does not where there is no text.
 async function loadHomes(profile, homes, { rpc }) {
   homes.profile = profile;
@@ -94,8 +99,8 @@ async function loadHomes(profile, homes, { rpc }) {
   if (homes.profile === profile) homes.of = new Map((answer.profile?.sections ?? []).map((section) => [section.id, section.message ?? ""]));
 }
 
-function openOrigin({ origin, at }, context, focusField) {
-  if (origin.place) context.openFile({ ...origin.place, ...at });
+function openOrigin({ origin, at, text }, context, focusField) {
+  if (origin.place) context.openFile({ ...origin.place, ...at, text });
   else if (origin.field) focusField(origin.field);
   else context.say(`${origin.name}: ${origin.kind}; there is no file to open.`);
 }

@@ -30,7 +30,9 @@ export function account(prompt, homes) {
   const cards = prompt.cards.map((card, index) => entry("card", card, index, prompt.sections.filter((each) => each.cardIndex === index)));
   const between = placeLeftOut(prompt.sections, messages, homes);
   markCache(messages, prompt.cachePlan ?? {});
-  return [...between.get(-1) ?? [], ...messages.flatMap((each) => [each, ...(between.get(each.index) ?? [])]), ...cards];
+  const conversation = cutConversation(prompt.sections);
+  const begins = messages.find((each) => each.message.conversationIndex !== undefined);
+  return [...between.get(-1) ?? [], ...messages.flatMap((each) => [...(each === begins ? conversation : []), each, ...(between.get(each.index) ?? [])]), ...cards];
 }
 
 /** The hue of a section, by its place in the account. @param {number} place @returns {number} degrees */
@@ -85,6 +87,11 @@ function insertAfter(parts, section, note) {
 function leadingNotes(parts) {
   const at = parts.findIndex((part) => !part.leftOut);
   return at < 0 ? parts.length : at;
+}
+
+// A conversation that was cut has no place of its own in a message: what is missing is said before its first one.
+function cutConversation(sections) {
+  return sections.filter((section) => section.id === "conversation" && !isLeftOut(section) && section.reason).map((section) => ({ kind: "left-out", section }));
 }
 
 // The line behind which a provider's cache cannot hold: at a section's end, or behind whole messages.

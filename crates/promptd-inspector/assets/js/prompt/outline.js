@@ -38,10 +38,10 @@ function groups(entries, prompt) {
   const groups = [];
   const add = (title, sections) => sections.length && groups.push({ title, sections });
   for (const { kind, message, parts, section } of entries) {
-    if (kind === "left-out") {
+    if (kind === "left-out" && isLeftOut(section)) {
       if (groups.at(-1)?.loose) groups.at(-1).sections.push(section);
       else groups.push({ title: "", loose: true, sections: [section] });
-    } else add(kind === "card" ? `card ${message.name}` : message.name, parts.map((part) => part.section ?? part.leftOut).filter(Boolean));
+    } else if (kind !== "left-out") add(kind === "card" ? `card ${message.name}` : message.name, parts.map((part) => part.section ?? part.leftOut).filter(Boolean));
   }
   const conversation = prompt.sections.find((section) => section.id === "conversation" && !isLeftOut(section));
   if (conversation) groups.push({ title: "", sections: [conversation] });

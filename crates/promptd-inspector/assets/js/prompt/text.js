@@ -47,7 +47,7 @@ export function drawPart(entry, part, { hidden, hue }) {
 
 /** Draws a section that has no text here, in its place: an element without text. @param {object} section @param {string} message its name @returns {HTMLElement} */
 export function drawLeftOut(section, message) {
-  const outcome = section.outcome === "OUTCOME_DROPPED" ? "dropped" : "omitted";
+  const outcome = { OUTCOME_DROPPED: "dropped", OUTCOME_OMITTED: "omitted", OUTCOME_TRUNCATED: "cut" }[section.outcome] ?? "limited";
   return h("div", { class: "left-out", dataset: { section: section.id, outcome: section.outcome, label: label(section, message), note: `${outcome}: ${section.reason ?? ""}` } });
 }
 

@@ -1,7 +1,6 @@
 // A form of fields: every control changes one place of a value, and what is left empty is left out.
 
 import { h, icon, replace } from "../dom.js";
-import { enumName } from "../format.js";
 import { problemOf } from "./json.js";
 
 const ONE_LINE = /(^|_)(id|name|zone|now|title|source|unit|encoding|type|time|at|color|key|provider|endpoint|uid|cron|from|account|role)$/;
@@ -66,7 +65,7 @@ function drawControl(form, { name, shape, description }, path, id) {
       return select(shared, [["", "not given"], ["true", "true"], ["false", "false"]], value === undefined ? "" : String(value),
         (text) => form.set(path, text === "" ? undefined : text === "true"));
     case "choice":
-      return select(shared, [["", "not given"], ...shape.values.map((each) => [each, enumName(each) && each === each.toUpperCase() ? each.split("_").slice(2).join(" ").toLowerCase() || each : each])], value ?? "", (text) => form.set(path, text || undefined));
+      return select(shared, [["", "not given"], ...shape.values.map((each) => [each, valueName(each, name)])], value ?? "", (text) => form.set(path, text || undefined));
     case "number":
       return h("input", { ...shared, type: "number", step: "any", min: shape.min, max: shape.max, value: value ?? "", oninput: (event) => form.set(path, event.target.value === "" ? undefined : Number(event.target.value)) });
     case "any":
@@ -146,6 +145,12 @@ function drawItems(form, item, path, items) {
 // An item of a list that is emptied stays an item.
 function keepsEmpty(form) {
   return { ...form, set: (path, value) => form.set(path, value ?? "") };
+}
+
+// An enum's value without its prefix: `RESPONSE_FORMAT_JSON_OBJECT` of response_format → `json object`.
+function valueName(value, field) {
+  const at = value.indexOf(`${field.toUpperCase()}_`);
+  return at < 0 ? value : value.slice(at + field.length + 1).replaceAll("_", " ").toLowerCase();
 }
 
 function exampleOf(name, type) {

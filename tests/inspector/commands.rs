@@ -137,6 +137,35 @@ fn a_log_in_json_has_the_address_in_its_line_alone() {
     assert!(log.contains("\"inspector\":\"http://127.0.0.1:"), "{log}");
 }
 
+#[test]
+fn what_is_refused_is_counted_and_the_admin_pages_show_no_prompt() {
+    let home = folder(&[("all/one/AGENTS.md", "Rules of the house.")]);
+    let listen = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--inspector", "127.0.0.1:0"];
+    let mut service = Service::start(home.path(), &[&["serve", "--workspaces", "all"][..], &listen].concat());
+    let log = service.wait_for_log("serving");
+    let admin = log.split("admin=").nth(1).unwrap().split_whitespace().next().unwrap();
+    let (url, admin) = (url(&log), format!("http://{admin}/"));
+    let assemble = "/promptd.v1.PromptService/AssemblePrompt";
+    assert!(ask(&url, "POST", assemble, r#"{"workspaceId": "one"}"#).contains("Rules of the house."));
+    for (verb, path) in [("GET", "/nothing"), ("GET", "/nothing"), ("PUT", "/"), ("GET", "http://evil.example/")] {
+        ask(&url, verb, path, "");
+    }
+    let metrics = ask(&admin, "GET", "/metrics", "");
+    for line in [
+        "promptd_http_refusals_total{reason=\"path\"} 2",
+        "promptd_http_refusals_total{reason=\"verb\"} 1",
+        "promptd_http_refusals_total{reason=\"host\"} 1",
+        "promptd_calls_total{method=\"promptd.v1.PromptService/AssemblePrompt\",code=\"OK\"} 1",
+    ] {
+        assert!(metrics.contains(line), "{line} is not in\n{metrics}");
+    }
+    for path in ["/metrics", "/debug/config", "/", "/info.json", assemble] {
+        assert!(!ask(&admin, "GET", path, "").contains("Rules of the house."), "{path}");
+    }
+    assert!(ask(&admin, "POST", assemble, r#"{"workspaceId": "one"}"#).starts_with("HTTP/1.1 404"));
+    service.stop();
+}
+
 #[cfg(feature = "record")]
 #[test]
 fn what_is_asked_for_in_the_inspector_is_not_recorded() {

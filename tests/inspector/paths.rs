@@ -147,3 +147,15 @@ async fn it_has_the_rpcs_of_the_contract_and_no_others() {
     }
     browser(&rig).json("/promptd.v1.PromptService/Assemble", "{}").await.refused(404, "unimplemented", "UNIMPLEMENTED");
 }
+
+#[tokio::test]
+async fn the_page_is_at_its_own_address_alone() {
+    let rig = start(false).await;
+    for caller in Caller::both(rig.addr) {
+        for path in ["/js/main.js", "/info.json", "/schema/turn.json"] {
+            assert_eq!(caller.send("GET", path, &[], "").await.status, 404, "{path}");
+        }
+        let about = caller.send("GET", "/", &[], "").await;
+        assert_eq!(about.header("content-type"), "text/plain; charset=utf-8");
+    }
+}

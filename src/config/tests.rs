@@ -160,6 +160,12 @@ fn a_key_of_another_build_or_another_file_says_so() {
             "promptd.yaml:5:1 `profile` belongs in the workspace.yaml of a workspace",
         ]
     );
+    for (part, is_built_in) in [("inspector", cfg!(feature = "inspector")), ("record", cfg!(feature = "record"))] {
+        let faults = read(&format!("{part}: {{}}\n")).err().unwrap_or_default();
+        let message =
+            format!("promptd.yaml:1:1 `{part}` is an optional part of promptd, which this build does not have");
+        assert_eq!(faults, if is_built_in { vec![] } else { vec![message] });
+    }
 }
 
 #[test]

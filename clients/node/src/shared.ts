@@ -1,0 +1,12 @@
+/** What Node and browsers share. */
+export { PromptdError, type ErrorCode, type Violation } from "./errors.js";
+export { Memory, type LastGoodEntry, type LastGoodStore } from "./lastgood.js";
+export type {
+  AssembleOptions, CachePlan, CallOptions, Card, ConversationMessage, ConversationWindow, DiffOptions, Finding, Format, HistoryMessage,
+  HistoryPlan, Profile, PromptDiff, PromptMessage, Reply, Role, SectionReport, Size, Skill, SkillFile, SkillFilter, Turn, Workspace,
+  WorkspaceChange,
+} from "./plain.js";
+export { SERVICE_CONFIG } from "./policy.js";
+export { Prompt } from "./prompt.js";
+export type * from "./sdks.js";
+export { Session } from "./session.js";

@@ -59,27 +59,22 @@ async function run(workspaceId, listener, stopped) {
   }
 }
 
-// One connection: tells of every revision that is not held already.
+// One connection: tells of every revision that is not held already. While the one that is held is current, nothing is sent.
 async function* follow(held, { live, published }, signal) {
-  // Nothing is sent while the known revision is current.
-  const quiet = setTimeout(() => held.revision && !signal.aborted && live("connected"), FIRST_WAIT_MS);
-  try {
-    const request = { workspaceId: held.workspaceId, knownRevision: held.revision };
-    for await (const { workspace, changedPaths = [], deleted } of stream("WorkspaceService/WatchWorkspace", request, { signal })) {
-      if (signal.aborted) return;
-      if (deleted) {
-        held.gone = true;
-        return;
-      }
-      const first = !held.was;
-      Object.assign(held, { was: true, gone: false });
-      live("connected");
-      published(workspace, changedPaths, first);
-      held.revision = workspace.revision ?? "";
-      yield;
+  const knownRevision = held.gone ? "" : held.revision;
+  const request = { workspaceId: held.workspaceId, knownRevision };
+  const opened = () => knownRevision && live("connected");
+  for await (const { workspace, changedPaths = [], deleted } of stream("WorkspaceService/WatchWorkspace", request, { signal, opened })) {
+    if (signal.aborted) return;
+    if (deleted) {
+      held.gone = true;
+      return;
     }
-  } finally {
-    clearTimeout(quiet);
+    const first = !held.was;
+    Object.assign(held, { was: true, gone: false, revision: workspace.revision ?? "" });
+    live("connected");
+    published(workspace, changedPaths, first);
+    yield;
   }
 }
 

@@ -19,6 +19,8 @@ const main = document.getElementById("view");
 const tabs = document.getElementById("tabs");
 const status = document.getElementById("status");
 
+const LIVE_SAID = { connected: "Connected.", reconnecting: "The connection was lost; trying again.", gone: "This workspace is no longer served." };
+
 let route = parse(location.hash);
 let shown = null; // the view on the page, and what its mount gave back
 let stopWatch = () => {};
@@ -104,7 +106,10 @@ function watchWorkspace(workspaceId) {
   stopWatch();
   if (!workspaceId) return;
   stopWatch = watch(workspaceId, {
-    live: (live) => update({ live }),
+    live: (live) => {
+      if (live !== state.live && live !== "connecting") context.say(LIVE_SAID[live]);
+      update({ live });
+    },
     published: (workspace, changedPaths, first) => {
       refreshDrawer();
       update({ workspace });

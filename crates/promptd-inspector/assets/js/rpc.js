@@ -54,12 +54,13 @@ export async function call(method, request, { signal } = {}) {
  * Calls an RPC that answers with a stream.
  * @param {string} method such as `WorkspaceService/WatchWorkspace`
  * @param {object} request in ProtoJSON
- * @param {{signal?: AbortSignal}} [options]
+ * @param {{signal?: AbortSignal, opened?: () => void}} [options] `opened` is called when the server takes the call
  * @returns {AsyncGenerator<object>} its messages
  * @throws {RpcError} as `call`, and where the stream ends with an error
  */
-export async function* stream(method, request, { signal } = {}) {
+export async function* stream(method, request, { signal, opened } = {}) {
   const answer = await post(method, "application/connect+json", envelope(request), signal);
+  opened?.();
   for await (const { flags, message } of envelopes(answer.body.getReader())) {
     if (!(flags & STREAM_ENDS)) yield message;
     else if (message.error) throw failure(message.error);

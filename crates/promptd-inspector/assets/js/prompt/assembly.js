@@ -5,6 +5,7 @@ import { call } from "../rpc.js";
 import { state, update } from "../state.js";
 
 const TYPING_MS = 150;
+const AGAIN_MS = 2_000; // after a call that could not be answered now
 const INPUTS = ["workspaceId", "profile", "revision", "tokenEncoding", "turn"];
 
 let control = new AbortController();
@@ -25,7 +26,9 @@ export async function assemble() {
       { workspaceId, profile, revision, turn, tokenEncoding, includeSpans: true, ifNoneMatch }, { signal });
     if (!signal.aborted) update({ prompt: filled(prompt, held), promptError: null });
   } catch (error) {
-    if (!isAbort(error) && !signal.aborted) update({ promptError: error });
+    if (isAbort(error) || signal.aborted) return;
+    update({ promptError: error });
+    if (error.code === "unavailable") timer = setTimeout(assemble, AGAIN_MS);
   }
 }
 

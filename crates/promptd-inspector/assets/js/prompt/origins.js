@@ -38,6 +38,7 @@ function howOf(span) {
   const size = Number(span.sourceEnd ?? 0) - Number(span.sourceStart ?? 0);
   if (span.how === "HOW_MARKER") return size ? `stands for ${bytes(size)} that were left out` : "stands for what was left out";
   if (span.how === "HOW_TEMPLATE" && span.origin?.kind === "ORIGIN_KIND_FACT") return "worked out";
+  if (span.how === "HOW_TEMPLATE" && span.origin?.kind === "ORIGIN_KIND_SERVICE") return "";
   return HOWS[span.how] ?? "";
 }
 

@@ -62,11 +62,15 @@ export function picker(choose) {
     }
   };
 
-  input.addEventListener("focus", () => { input.select(); search(""); });
+  input.addEventListener("focus", () => input.select());
+  input.addEventListener("click", () => { if (list.hidden) search(""); });
   input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(search, TYPING_MS, input.value.trim()); });
   input.addEventListener("blur", () => { close(); input.value = state.workspaceId; });
   input.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") close();
+    if (event.key === "Escape") {
+      close();
+      input.value = state.workspaceId;
+    }
     else if (event.key === "Enter" && found[at]) take(found[at]);
     else if (event.key === "ArrowDown" && list.hidden) search("");
     else if (event.key === "ArrowDown" && found.length) point((at + 1) % found.length);

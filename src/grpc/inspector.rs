@@ -18,6 +18,8 @@ impl Inspector {
     /// Takes the address; port 0 picks a free one. `turn_schema` is the JSON Schema of turns.
     pub async fn bind(address: SocketAddr, turn_schema: impl Into<Bytes>) -> Result<Self, ServerError> {
         let (tcp, address) = listen(address).await?;
+        // They are compressed once, before the first reader waits for them.
+        tokio::task::spawn_blocking(promptd_inspector::assets);
         Ok(Self { tcp, address, turn_schema: turn_schema.into() })
     }
 

@@ -33,7 +33,7 @@ skills: tools
 
 # The shell scripts.
 scripts: tools
-    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/deploy .ci/fuzz .ci/mutants tests/polyglot/run
+    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/deploy .ci/fuzz .ci/mutants tests/polyglot/run tests/browser/run tests/browser/chromium
 
 # The lints, all of them as errors.
 clippy:
@@ -66,6 +66,15 @@ deploy: tools release
 # Real clients: Python, Node, and gRPC-Web in a browser; the schemas in other programs.
 polyglot: release
     PROMPTD_BIN={{promptd}} tests/polyglot/run
+
+# The inspector in a real browser: `just browser live` for one file of tests.
+browser *file: release
+    PROMPTD_BIN={{promptd}} tests/browser/run {{file}}
+
+# Writes the pictures of docs/inspector.md.
+screenshots: release
+    npm ci --silent --no-audit --no-fund --prefix tests/browser
+    PROMPTD_BIN={{promptd}} PROMPTD_BROWSER="$(tests/browser/chromium)" node tests/browser/screenshots.mjs
 
 # The fuzz targets, each for so many seconds: `just fuzz 3600 reply`.
 fuzz seconds="5" *names:

@@ -20,7 +20,7 @@ function mount(root, context) {
   let diff = null;
   let mode = kept(MODE, NARROW.matches ? "inline" : "beside");
   const choices = h("div", { class: "sides" });
-  const result = h("div", { class: "stack", "aria-label": "What differs" });
+  const result = h("section", { class: "stack", "aria-label": "What differs" });
   const modes = h("div", { class: "row", role: "group", "aria-label": "How to show what differs" });
   const comparing = latest((error) => replace(result, errorCard(error)));
   const reading = latest(context.report);

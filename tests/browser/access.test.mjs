@@ -1,0 +1,76 @@
+// Every view, by axe's rules, in light and dark, wide and narrow; and by the keyboard alone.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+
+import { HOSTILE } from "./hostile.mjs";
+import { launch, open, skip, until } from "./page.mjs";
+import { serve } from "./service.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const VIEWS = ["prompt", "compare", "findings", "skills", "profiles", "history", "sent", "reply"];
+const SHAPES = [
+  { scheme: "light", width: 1280 },
+  { scheme: "dark", width: 1280 },
+  { scheme: "light", width: 360 },
+  { scheme: "dark", width: 360 },
+];
+
+let browser, service;
+before(async () => {
+  if (skip) return;
+  browser = await launch();
+  service = await serve({ workspaces: { hostile: HOSTILE } });
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+// What axe finds once the view has settled: nothing on the way to it.
+async function violations(page, view) {
+  await until(page, (view) => document.querySelector(`[data-view=${view}] *`), view);
+  await page.waitForNetworkIdle({ idleTime: 100, concurrency: 1 }); // the watch stays open
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const { violations } = await axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.target.join(" ")).join(", ")}`);
+  });
+  return found;
+}
+
+for (const shape of SHAPES) {
+  test(`no violations, ${shape.scheme} at ${shape.width} px`, { skip }, async () => {
+    const found = [];
+    for (const view of [...VIEWS, "workspaces"]) {
+      const address = view === "workspaces" ? "#/" : `#/w/hostile/${view}`;
+      const page = await open(browser, `${service.inspector}/${address}`, shape);
+      for (const one of await violations(page, view)) found.push(`${view}: ${one}`);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (overflow > 0) found.push(`${view}: ${overflow} px beyond the window`);
+      await page.done();
+    }
+    assert.deepEqual(found, []);
+  });
+}
+
+test("tabs, views and the source of a text by the keyboard", { skip }, async () => {
+  const page = await open(browser, `${service.inspector}/#/w/example/prompt`);
+  await until(page, () => document.querySelector("[data-message-content]"));
+  await page.focus("#tabs [aria-current=page], #tabs [aria-selected=true]");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await until(page, () => !document.querySelector("[data-view=prompt]"));
+  await page.focus("#tabs [aria-current=page], #tabs [aria-selected=true]");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("Enter");
+  await until(page, () => document.querySelector("[data-view=prompt] [data-message-content]"));
+  await page.focus("[data-message-content]");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await until(page, () => document.querySelector("#drawer:not([hidden])"));
+  await page.keyboard.press("Escape");
+  await until(page, () => document.querySelector("#drawer[hidden]"));
+  await page.done();
+});

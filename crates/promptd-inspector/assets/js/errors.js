@@ -19,7 +19,7 @@ const ADVICE = {
 };
 
 /** What to do about an error. @param {{code?: string, reason?: string}} error @returns {string} */
-export function advice(error) {
+function advice(error) {
   return ADVICE[error.reason] ?? ADVICE[error.code] ?? "";
 }
 

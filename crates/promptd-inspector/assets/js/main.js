@@ -46,7 +46,7 @@ async function start() {
   rpc.onUnauthenticated(signIn);
   drawHeader(document.getElementById("header"), choose);
   drawBanner(document.getElementById("banner"), context);
-  subscribe((keys) => shown?.refresh({ kind: "state", keys }));
+  subscribe((keys) => shown?.page.refresh({ kind: "state", keys }));
   onRoute(follow);
   await begin();
 }
@@ -82,7 +82,7 @@ function follow(next) {
   const view = views.find((each) => each.id === next.viewId) ?? views[0];
   route.viewId = view.id;
   drawTabs(tabs, views, route);
-  if (shown?.id === view.id && !moved) return shown.refresh({ kind: "route" });
+  if (shown?.id === view.id && !moved) return shown.page.refresh({ kind: "route" });
   mount(view);
 }
 
@@ -91,14 +91,13 @@ function mount(view) {
   clear(main);
   const root = h("div", { class: "view", dataset: { view: view.id } });
   main.append(h("h1", { class: "unseen" }, [view.title, route.workspaceId].filter(Boolean).join(" · ")), root);
-  const { refresh, destroy } = view.mount(root, context);
-  shown = { id: view.id, refresh, destroy };
+  shown = { id: view.id, page: view.mount(root, context) };
   window.scrollTo(0, 0);
 }
 
 function unmount() {
   closeDrawer();
-  shown?.destroy();
+  shown?.page.destroy();
   shown = null;
 }
 
@@ -113,7 +112,7 @@ function watchWorkspace(workspaceId) {
     published: (workspace, changedPaths, first) => {
       refreshDrawer();
       update({ workspace });
-      if (!first) shown?.refresh({ kind: "workspace", changedPaths });
+      if (!first) shown?.page.refresh({ kind: "workspace", changedPaths });
     },
     failed: report,
   });

@@ -1,6 +1,6 @@
 // The header: which workspace, whose agent, which revision, and whether the page is live.
 
-import { h, icon, replace } from "../dom.js";
+import { h, replace } from "../dom.js";
 import * as format from "../format.js";
 import { state, subscribe } from "../state.js";
 import { picker } from "./picker.js";
@@ -44,9 +44,4 @@ export function drawHeader(root, choose) {
   follow();
   subscribe(follow);
   setInterval(follow, AGE_EVERY_MS);
-}
-
-/** The arrow of controls that open a list. @returns {SVGElement} */
-export function chevron() {
-  return icon("M4 6l4 4 4-4");
 }

@@ -4,104 +4,130 @@ import { h, replace } from "../dom.js";
 import { call } from "../rpc.js";
 import { changed, drawFields, showError } from "./form.js";
 import { problemOf } from "./json.js";
-import { deletePreset, presets, savePreset } from "./presets.js";
+import { drawPresets } from "./preset-picker.js";
 import { inputFields, readTurnFields } from "./shapes.js";
 
-/**
- * @param {object} context as views have it
- * @returns {{element: HTMLElement, refresh: (keys: string[]) => void, showError: (error: object|null) => void, focusField: (field: string) => void}}
- */
-export function turnPanel({ state, update, say, report }) {
-  let mode = "form";
-  let fields = [];
-  let inputs = { profile: null, fields: [] };
-  let own = state.turn; // the turn as this panel has it; another one came from elsewhere
-  let violations = [];
-  const open = new Set();
-  const body = h("div", { class: "turn-body" });
-  const problem = h("p", { class: "field-error", role: "status" });
-  const help = h("p", { class: "turn-help small", "aria-hidden": "true" });
-  const head = h("div", { class: "turn-head" });
-  const element = h("form", { class: "turn-panel", onsubmit: (event) => event.preventDefault(), onfocusin: helpFor, onpointerover: helpFor }, head, problem, body, help);
-
-  const take = (turn) => {
-    own = turn;
-    update({ turn });
-    if (!head.contains(document.activeElement)) drawHead();
-  };
-  const form = {
-    get: (path) => path.reduce((value, part) => value?.[part], state.turn),
-    set: (path, value) => take(changed(state.turn, path, value)),
-    redraw: () => draw(),
-    open,
-  };
-  const draw = () => {
-    const held = body.querySelector(":focus")?.id;
-    drawHead();
-    replace(problem);
-    replace(help);
-    if (mode === "json") replace(body, drawJson(state.turn, take, problem));
-    else replace(body, inputs.fields.length > 0 && h("fieldset", {}, h("legend", {}, `Inputs of ${inputs.profile}`), drawFields(form, inputs.fields, ["inputs"])),
-      h("fieldset", {}, h("legend", { class: inputs.fields.length ? "" : "unseen" }, "Turn"), drawFields(form, fields, [])));
-    if (held) document.getElementById(held)?.focus();
-    mark();
-  };
-  const drawHead = () => replace(head, drawPresets(state, (turn) => { take(turn); draw(); }, { drawHead: () => drawHead(), say }),
-    h("div", { class: "choices", role: "group", "aria-label": "Turn as" }, ["form", "json"].map((each) =>
-      h("button", { type: "button", "aria-pressed": String(mode === each), onclick: () => { mode = each; draw(); } }, each === "form" ? "Form" : "JSON"))));
-  const mark = () => {
-    for (const field of body.querySelectorAll("[data-field]")) if (field.querySelector(":scope > .field-error")) showError(field, "");
-    const rest = violations.filter(({ field, description }) => {
-      const found = nearest(body, field);
-      if (found) showError(found, description);
-      return !found;
-    });
-    if (mode === "form" || violations.length) replace(problem, rest.map(({ field, description }) => (field ? `${field}: ${description}` : description)).join("; "));
-  };
-  function helpFor(event) {
-    replace(help, event.target.closest("[data-help]")?.dataset.help ?? "");
+export class TurnPanel {
+  /** @param {object} context as views have it */
+  constructor(context) {
+    this.context = context;
+    this.mode = "form";
+    this.fields = [];
+    this.inputs = { profile: null, fields: [] };
+    this.own = context.state.turn; // the turn as this panel has it; another one came from elsewhere
+    this.violations = [];
+    this.head = h("div", { class: "turn-head" });
+    this.problem = h("p", { class: "field-error", role: "status" });
+    this.body = h("div", { class: "turn-body" });
+    this.help = h("p", { class: "turn-help small", "aria-hidden": "true" });
+    const helpFor = (event) => replace(this.help, event.target.closest("[data-help]")?.dataset.help ?? "");
+    this.element = h("form", { class: "turn-panel", onsubmit: (event) => event.preventDefault(), onfocusin: helpFor, onpointerover: helpFor }, this.head, this.problem, this.body, this.help);
+    this.form = {
+      get: (path) => path.reduce((value, part) => value?.[part], context.state.turn),
+      set: (path, value) => this.take(changed(context.state.turn, path, value)),
+      redraw: () => this.draw(),
+      open: new Set(),
+    };
+    this.load().catch(context.report);
   }
-  const load = async () => {
-    fields = await readTurnFields();
-    await loadInputs();
-    draw();
-  };
-  const loadInputs = async () => {
+
+  /** The state has changed. @param {string[]} keys */
+  refresh(keys) {
+    const { state, report } = this.context;
+    if (keys.includes("profile") || keys.includes("workspace")) this.loadInputs().then((changed) => changed && this.draw(), report);
+    if (!keys.includes("turn") || state.turn === this.own) return;
+    this.own = state.turn;
+    this.draw();
+  }
+
+  /** Shows at the fields what a call said of them; null: nothing. @param {import("../rpc.js").RpcError|null} error */
+  showError(error) {
+    this.violations = error?.violations ?? [];
+    this.mark();
+  }
+
+  /** Brings a field of the turn into focus. @param {string} field such as `turn.user.name` */
+  focusField(field) {
+    if (this.mode !== "form") this.show("form");
+    const found = nearest(this.body, field);
+    for (let group = found?.closest("details"); group; group = group.parentElement.closest("details")) group.open = true;
+    found?.querySelector("details")?.setAttribute("open", "");
+    found?.querySelector("input, select, textarea, summary")?.focus();
+  }
+
+  async load() {
+    this.fields = await readTurnFields();
+    await this.loadInputs();
+    this.draw();
+  }
+
+  // Whether the profile is another one now.
+  async loadInputs() {
+    const { state } = this.context;
     const profile = state.profile || state.workspace?.profile || "";
-    if (profile === inputs.profile) return;
-    inputs = { profile, fields: [] };
-    if (!profile) return;
+    if (profile === this.inputs.profile) return false;
+    const inputs = { profile, fields: [] };
+    this.inputs = inputs;
+    if (!profile) return true;
     const answer = await call("ProfileService/GetProfile", { name: profile });
-    if (inputs.profile === profile) inputs.fields = inputFields(answer.profile?.inputs ?? []);
-  };
-  load().catch(report);
-  return {
-    element,
-    refresh: (keys) => {
-      if (keys.includes("profile") || keys.includes("workspace")) {
-        const before = inputs.fields;
-        loadInputs().then(() => inputs.fields !== before && draw(), report);
-      }
-      if (keys.includes("turn") && state.turn !== own) {
-        own = state.turn;
-        draw();
-      }
-    },
-    showError: (error) => {
-      violations = error?.violations ?? [];
-      mark();
-    },
-    focusField: (field) => {
-      if (mode !== "form") {
-        mode = "form";
-        draw();
-      }
-      const found = nearest(body, field);
-      for (let group = found?.closest("details"); group; group = group.parentElement.closest("details")) group.open = true;
-      found?.querySelector("details")?.setAttribute("open", "");
-      found?.querySelector("input, select, textarea, summary")?.focus();
-    },
-  };
+    inputs.fields = inputFields(answer.profile?.inputs ?? []);
+    return this.inputs === inputs;
+  }
+
+  take(turn) {
+    this.own = turn;
+    this.context.update({ turn });
+    if (!this.head.contains(document.activeElement)) this.drawHead();
+  }
+
+  show(mode) {
+    this.mode = mode;
+    this.draw();
+  }
+
+  draw() {
+    const held = this.body.querySelector(":focus")?.id;
+    this.drawHead();
+    replace(this.problem);
+    replace(this.help);
+    if (this.mode === "json") replace(this.body, drawJson(this.context.state.turn, (turn) => this.take(turn), this.problem));
+    else replace(this.body, this.drawForm());
+    if (held) document.getElementById(held)?.focus();
+    this.mark();
+  }
+
+  drawForm() {
+    const { profile, fields } = this.inputs;
+    return [
+      fields.length > 0 && h("fieldset", {}, h("legend", {}, `Inputs of ${profile}`), drawFields(this.form, fields, ["inputs"])),
+      h("fieldset", {}, h("legend", { class: fields.length ? "" : "unseen" }, "Turn"), drawFields(this.form, this.fields, [])),
+    ];
+  }
+
+  drawHead() {
+    const choose = (turn) => {
+      this.take(turn);
+      this.draw();
+    };
+    replace(this.head, drawPresets(this.context.state, choose, { redraw: () => this.drawHead(), say: this.context.say }),
+      h("div", { class: "choices", role: "group", "aria-label": "Turn as" }, ["form", "json"].map((each) =>
+        h("button", { type: "button", "aria-pressed": String(this.mode === each), onclick: () => this.show(each) }, each === "form" ? "Form" : "JSON"))));
+  }
+
+  mark() {
+    const rest = showViolations(this.body, this.violations);
+    if (this.mode === "form" || rest.length) replace(this.problem, rest.map(({ field, description }) => (field ? `${field}: ${description}` : description)).join("; "));
+  }
+}
+
+// Shows violations at their fields; the answer are those that have none here.
+function showViolations(root, violations) {
+  for (const field of root.querySelectorAll("[data-field]:has(> .field-error)")) showError(field, "");
+  return violations.filter(({ field, description }) => {
+    const found = nearest(root, field);
+    if (found) showError(found, description);
+    return !found;
+  });
 }
 
 // The field of a path, or of the nearest part of it that has one.
@@ -128,22 +154,4 @@ function drawJson(turn, take, problem) {
 
 function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function drawPresets(state, choose, { drawHead, say }) {
-  const all = presets(state.workspace);
-  const current = all.findLast((preset) => JSON.stringify(preset.turn) === JSON.stringify(state.turn));
-  const pick = h("select", { "aria-label": "Preset", onchange: () => choose(all[Number(pick.value)].turn) },
-    !current && h("option", { value: "", selected: true }, "Preset…"),
-    all.map((preset, index) => h("option", { value: index, selected: preset === current }, preset.own ? `${preset.name} (own)` : preset.name)));
-  const name = h("input", { "aria-label": "Name of the preset", placeholder: "Name", size: 10, required: true });
-  const save = () => {
-    if (!name.value.trim()) return name.focus();
-    savePreset(name.value.trim(), state.turn);
-    say(`Kept as ${name.value.trim()}.`);
-    drawHead();
-  };
-  return [pick, h("details", { class: "preset-save" }, h("summary", { title: "Keep this turn in the browser" }, "Keep"),
-    h("div", { class: "row" }, name, h("button", { type: "button", onclick: save }, "Keep"),
-      current?.own && h("button", { type: "button", onclick: () => { deletePreset(current.name); drawHead(); } }, "Forget")))];
 }

@@ -38,7 +38,7 @@ export function inputFields(inputs) {
 }
 
 /** The shape of an input's type, such as `list of {key: string, content: string}`. @param {string} type @returns {Shape} */
-export function shapeOfType(type) {
+function shapeOfType(type) {
   TOKEN.lastIndex = 0;
   const tokens = [];
   for (let match = TOKEN.exec(type); match; match = TOKEN.exec(type)) tokens.push(match[1]);

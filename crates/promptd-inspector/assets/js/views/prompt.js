@@ -2,124 +2,127 @@
 
 import { h, replace } from "../dom.js";
 import { errorCard } from "../errors.js";
-import * as format from "../format.js";
 import { account } from "../prompt/account.js";
 import { assemble, follow } from "../prompt/assembly.js";
-import { Messages, leftOutCount, placesOf } from "../prompt/messages.js";
+import { Messages, placesOf } from "../prompt/messages.js";
 import { drawOutline } from "../prompt/outline.js";
 import { sourceMap } from "../prompt/source-map.js";
 import { drawStatusBar, sentenceOf } from "../prompt/status-bar.js";
+import { drawToolbar } from "../prompt/toolbar.js";
 import { keep, kept } from "../state.js";
-import { turnPanel } from "../turn/panel.js";
+import { TurnPanel } from "../turn/panel.js";
 
 const LOOK_KEY = "promptd.look";
-const ENCODINGS = ["o200k_base", "cl100k_base"];
 const WIDE = "(min-width: 85rem)"; // there is room for the turn beside the messages
 const MIDDLE = "(min-width: 56rem)"; // and for the outline
 
 export const view = { id: "prompt", title: "Prompt", needsWorkspace: true, mount };
 
 function mount(root, context) {
-  const { state } = context;
   assemble(); // while the server works, the rest is drawn
-  const look = { unit: "tokens", hidden: false, leftOut: true, outline: matchMedia(MIDDLE).matches, turn: matchMedia(WIDE).matches, ...kept(LOOK_KEY, {}) };
-  const homes = { profile: "", of: new Map() };
-  const failed = h("div", { class: "prompt-error" });
-  const tools = h("div", { class: "toolbar", role: "toolbar", "aria-label": "How the prompt is shown" });
-  const outline = h("nav", { class: "outline", "aria-label": "Sections" });
-  const list = h("div", { class: "messages" });
-  const status = h("div", { class: "status-bar" });
-  const panel = turnPanel(context);
-  const messages = new Messages(list, context);
-  const aside = h("aside", { class: "turn", "aria-label": "Turn" }, panel.element);
-  const columns = h("div", { class: "prompt-columns" }, outline, h("div", { class: "prompt-middle" }, failed, list), aside);
-  replace(root, tools, columns, status);
+  return new PromptView(root, context);
+}
 
-  const map = sourceMap(list, {
-    cardOf: (element) => messages.cardOf(element),
-    show: (pointed) => drawStatusBar(status, pointed),
-    announce: (pointed) => context.say(sentenceOf(pointed)),
-    open: (pointed) => openOrigin(pointed, context, (field) => { set({ turn: true }); panel.focusField(field); }),
-  });
+class PromptView {
+  constructor(root, context) {
+    this.context = context;
+    this.look = { unit: "tokens", hidden: false, leftOut: true, outline: matchMedia(MIDDLE).matches, turn: matchMedia(WIDE).matches, ...kept(LOOK_KEY, {}) };
+    this.homes = { profile: "", of: new Map() };
+    this.drawn = ""; // what the messages on the page are of
+    this.tools = h("div", { class: "toolbar", role: "toolbar", "aria-label": "How the prompt is shown" });
+    this.outline = h("nav", { class: "outline", "aria-label": "Sections" });
+    this.failed = h("div", { class: "prompt-error" });
+    this.list = h("div", { class: "messages" });
+    this.panel = new TurnPanel(context);
+    this.turn = h("aside", { class: "turn", "aria-label": "Turn" }, this.panel.element);
+    this.columns = h("div", { class: "prompt-columns" }, this.outline, h("div", { class: "prompt-middle" }, this.failed, this.list), this.turn);
+    this.status = h("div", { class: "status-bar" });
+    replace(root, this.tools, this.columns, this.status);
+    this.messages = new Messages(this.list, context);
+    this.map = this.mapSources();
+    drawStatusBar(this.status, null);
+    this.set({});
+    if (context.state.prompt) this.draw(false);
+  }
 
-  const set = (changes) => {
+  mapSources() {
+    const focusField = (field) => {
+      this.set({ turn: true });
+      this.panel.focusField(field);
+    };
+    return sourceMap(this.list, {
+      cardOf: (element) => this.messages.cardOf(element),
+      show: (pointed) => drawStatusBar(this.status, pointed),
+      announce: (pointed) => this.context.say(sentenceOf(pointed)),
+      open: (pointed) => openOrigin(pointed, this.context, focusField),
+    });
+  }
+
+  /** Changes how the prompt is shown; the browser keeps it. */
+  set(changes) {
+    const { look } = this;
     Object.assign(look, changes);
     if (Object.keys(changes).length) keep(LOOK_KEY, { ...kept(LOOK_KEY, {}), ...changes });
-    drawTools();
-    aside.hidden = !look.turn;
-    columns.classList.toggle("without-outline", !look.outline);
-    for (const each of [list, outline]) each.classList.toggle("without-left-out", !look.leftOut);
-    if ("hidden" in changes || "unit" in changes) draw(false);
-  };
-  const drawTools = () => drawToolbar(tools, look, set, context);
+    this.drawTools();
+    this.turn.hidden = !look.turn;
+    this.columns.classList.toggle("without-outline", !look.outline);
+    this.columns.classList.toggle("without-left-out", !look.leftOut);
+    if ("hidden" in changes || "unit" in changes) this.draw(false);
+  }
 
-  let drawn = null;
-  const draw = (mark) => {
-    const { prompt, promptError } = state;
-    replace(failed, promptError && [errorCard(promptError), prompt && h("p", { class: "muted small" }, "Below is the last prompt that could be assembled.")]);
-    list.classList.toggle("stale", Boolean(promptError && prompt));
-    panel.showError(promptError);
+  drawTools() {
+    drawToolbar(this.tools, this.look, (changes) => this.set(changes), this.context);
+  }
+
+  draw(mark) {
+    const { prompt, promptError } = this.context.state;
+    replace(this.failed, promptError && [errorCard(promptError), prompt && h("p", { class: "muted small" }, "Below is the last prompt that could be assembled.")]);
+    this.list.classList.toggle("stale", Boolean(promptError && prompt));
+    this.panel.showError(promptError);
     if (!prompt) return;
-    if (homes.profile !== prompt.profile) loadHomes(prompt.profile, homes, context).then(() => draw(false), context.report);
-    const entries = account(prompt, homes.of);
+    this.loadHomes(prompt.profile).catch(this.context.report);
+    this.drawPrompt(prompt, mark);
+    this.map.clear();
+    this.drawTools();
+  }
+
+  drawPrompt(prompt, mark) {
+    const { look, context } = this;
+    const entries = account(prompt, this.homes.of);
     const places = placesOf(prompt);
-    const same = drawn === sameAs(state); // of another profile or revision everything differs
-    const changed = messages.draw(entries, { hidden: look.hidden, toggleHidden: () => set({ hidden: !look.hidden }), places, mark: mark && same });
-    drawOutline(outline, entries, prompt, { unit: look.unit, places, jump: (id) => messages.jump(id) });
-    if (mark && same && changed.length) context.say(`Changed: ${changed.join(", ")}`);
-    drawn = sameAs(state);
-    map.clear();
-    drawTools();
-  };
+    const of = JSON.stringify([context.state.workspaceId, context.state.revision, prompt.profile]);
+    const marked = mark && of === this.drawn; // of another profile or revision everything differs
+    const changed = this.messages.draw(entries, { hidden: look.hidden, toggleHidden: () => this.set({ hidden: !look.hidden }), places, mark: marked });
+    drawOutline(this.outline, entries, prompt, { unit: look.unit, places, jump: (id) => this.messages.jump(id) });
+    if (marked && changed.length) context.say(`Changed: ${changed.join(", ")}`);
+    this.drawn = of;
+  }
 
-  set({});
-  drawStatusBar(status, null);
-  if (state.prompt) draw(false);
-  return {
-    refresh: ({ kind, keys = [] }) => {
-      if (kind === "workspace" && !state.revision) assemble();
-      if (kind === "state") follow(keys);
-      if (keys.includes("prompt")) draw(true);
-      else if (keys.includes("promptError")) draw(false);
-      panel.refresh(keys);
-    },
-    destroy: () => map.clear(),
-  };
-}
+  // The profile says which message a section belongs to, which an answer does not where there is no text.
+  async loadHomes(profile) {
+    if (this.homes.profile === profile) return;
+    const homes = { profile, of: new Map() };
+    this.homes = homes;
+    const answer = await this.context.rpc.call("ProfileService/GetProfile", { name: profile });
+    homes.of = new Map((answer.profile?.sections ?? []).map((section) => [section.id, section.message ?? ""]));
+    if (this.homes === homes) this.draw(false);
+  }
 
-function sameAs({ workspaceId, revision, prompt }) {
-  return JSON.stringify([workspaceId, revision, prompt.profile]);
-}
+  refresh({ kind, keys = [] }) {
+    if (kind === "workspace" && !this.context.state.revision) assemble();
+    if (kind === "state") follow(keys);
+    if (keys.includes("prompt")) this.draw(true);
+    else if (keys.includes("promptError")) this.draw(false);
+    this.panel.refresh(keys);
+  }
 
-// The profile says which message a section belongs to, which an answer does not where there is no text.
-async function loadHomes(profile, homes, { rpc }) {
-  homes.profile = profile;
-  homes.of = new Map();
-  const answer = await rpc.call("ProfileService/GetProfile", { name: profile });
-  if (homes.profile === profile) homes.of = new Map((answer.profile?.sections ?? []).map((section) => [section.id, section.message ?? ""]));
+  destroy() {
+    this.map.clear();
+  }
 }
 
 function openOrigin({ origin, at, text }, context, focusField) {
   if (origin.place) context.openFile({ ...origin.place, ...at, text });
   else if (origin.field) focusField(origin.field);
   else context.say(`${origin.name}: ${origin.kind}; there is no file to open.`);
-}
-
-function drawToolbar(root, look, set, { state, update, navigate }) {
-  const toggle = (name, text, title) => h("button", { "aria-pressed": String(look[name]), title, dataset: { tool: name }, onclick: () => set({ [name]: !look[name] }) }, text);
-  const { prompt } = state;
-  const findings = prompt?.findings ?? [];
-  const held = root.querySelector(":focus")?.dataset.tool;
-  replace(root,
-    h("div", { class: "choices", role: "group", "aria-label": "Sizes in" },
-      ["tokens", "chars"].map((unit) => h("button", { "aria-pressed": String(look.unit === unit), dataset: { tool: unit }, onclick: () => set({ unit }) }, unit === "tokens" ? "Tokens" : "Characters"))),
-    h("label", { class: "choice" }, h("select", { "aria-label": "Token encoding", title: "How tokens are counted", dataset: { tool: "encoding" }, onchange: (event) => update({ tokenEncoding: event.target.value }) },
-      ENCODINGS.map((name) => h("option", { value: name, selected: name === state.tokenEncoding }, name)))),
-    toggle("outline", "Sections", "Show the list of sections"),
-    toggle("hidden", "Hidden characters", "Show invisible and bidirectional characters as such"),
-    toggle("leftOut", prompt ? `Left out (${leftOutCount(prompt)})` : "Left out", "Show in their places the sections that are not in the prompt, with the reason"),
-    h("span", { class: "toolbar-gap" }),
-    findings.length > 0 && h("button", { class: "quiet", dataset: { tool: "findings" }, onclick: () => navigate("findings") }, h("span", { class: "tag warn" }, format.counted(findings.length, "finding"))),
-    toggle("turn", "Turn", "Show the turn's form"));
-  if (held) root.querySelector(`[data-tool="${held}"]`)?.focus();
 }

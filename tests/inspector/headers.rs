@@ -78,6 +78,16 @@ async fn every_answer_is_protected_and_data_is_not_kept() {
 }
 
 #[tokio::test]
+async fn an_answer_that_a_connection_has_no_room_for_is_protected_too() {
+    let whole = browser(&start(false).await).json(ASSEMBLE, HARBOR).await.body.len();
+    // An eighth of it is a connection's, and an answer counts 2 KiB more.
+    let rig = start_with(false, |setup| setup.options.max_unsent_bytes = 8 * (whole + 2_047)).await;
+    let answer = browser(&rig).json(ASSEMBLE, HARBOR).await;
+    answer.refused(429, "resource_exhausted", "CONNECTION_FULL");
+    is_protected(&answer, "no-store");
+}
+
+#[tokio::test]
 async fn the_page_answers_while_workspaces_are_loaded_and_calls_do_not() {
     let rig = start_with(false, |setup| setup.ready = false).await;
     let caller = browser(&rig);

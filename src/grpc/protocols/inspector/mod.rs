@@ -90,16 +90,14 @@ impl Service<Request<Body>> for InspectorService {
         if let Some(peer) = request.extensions().get::<Peer>() {
             peer.add_request();
         }
-        self.0.account.count(request, |request| {
-            let answer = match self.0.guard.check(&request) {
-                Ok(()) => self.0.answer(request),
-                Err(refused) => now(refusal(StatusCode::FORBIDDEN, refused, FORBIDDEN)),
-            };
-            Box::pin(async move {
-                let mut response = answer.await?;
-                protect(response.headers_mut());
-                Ok(response)
-            })
+        let answer = self.0.account.count(request, |request| match self.0.guard.check(&request) {
+            Ok(()) => self.0.answer(request),
+            Err(refused) => now(refusal(StatusCode::FORBIDDEN, refused, FORBIDDEN)),
+        });
+        Box::pin(async move {
+            let mut response = answer.await?;
+            protect(response.headers_mut());
+            Ok(response)
         })
     }
 }

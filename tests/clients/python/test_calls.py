@@ -60,6 +60,14 @@ def test_none_is_not_given(client):
     assert client.assemble("example", now=NOW, profile=None, user=None).digest == client.assemble("example", now=NOW).digest
 
 
+def test_present_and_empty_is_not_absent(client):
+    persona = {"persona": "You are the pilot."}
+    assert "You are the pilot." in text(client.assemble("example", **persona))
+    assert client.assemble("example", now=NOW, persona="").digest != client.assemble("example", now=NOW).digest
+    assert "tide-window" in text(client.assemble("example", skill_filter={}))
+    assert "tide-window" not in text(client.assemble("example", skill_filter={"allowlist": []}))
+
+
 def test_messages_that_the_request_has_are_put_in(client):
     # The profile carries what the assistant and tools say as it is.
     whole = client.assemble("example", now=NOW, conversation={"messages": TALK})

@@ -71,6 +71,31 @@ def test_what_cannot_be_sent_is_not_sent(options, field, description):
     assert str(error) == f"INVALID_ARGUMENT: {field} {description}"
 
 
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"address": "https://promptd:443/"}, 'address is host:port, not a URL; write "promptd:443" and tls=True'),
+        ({"token": "sécret"}, "token has white space around it or characters that are not ASCII"),
+        ({"token": "secret\n"}, "token has white space around it or characters that are not ASCII"),
+    ],
+)
+def test_a_client_that_could_never_call_is_not_made(arguments, message):
+    for client in (Promptd, AsyncPromptd):
+        with pytest.raises(PromptdError) as caught:
+            client(**arguments)
+        assert caught.value.message == message
+
+
+@pytest.mark.parametrize("timeout", [0, -1, "5", True])
+def test_a_timeout_is_a_number_of_seconds(timeout):
+    assert [one.field for one in refusal(NO_SERVER, options={"timeout": timeout}).violations] == ["timeout"]
+
+
+def test_a_mistake_in_the_defaults_of_a_session_is_said_at_once():
+    with Promptd(NO_SERVER) as client, pytest.raises(PromptdError, match="did you mean `user`?"):
+        client.session("example", usr={})
+
+
 def test_all_mistakes_are_said_at_once():
     error = refusal(NO_SERVER, workspace=7, options={"heartbeat": 1, "user": {"id": 2}})
     assert {one.field for one in error.violations} == {"workspace_id", "turn.heartbeat", "turn.user.id"}
@@ -175,3 +200,16 @@ def test_calls_go_to_all_addresses():
             if one.calls and other.calls:
                 break
         assert one.calls and other.calls
+
+
+def test_a_list_of_addresses_is_no_host(server):
+    with Server() as other:
+        address = f"ipv4:{server.address},{other.address}"
+        with Promptd(address) as client:
+            assert all(client.assemble("example").messages for _ in range(4))
+
+        async def asynchronous():
+            async with AsyncPromptd(address) as client:
+                assert (await client.assemble("example")).messages
+
+        asyncio.run(asynchronous())

@@ -9,7 +9,9 @@ from datetime import datetime, timezone
 
 import pytest
 
+from fake import Fake
 from promptd import AsyncPromptd, Folder, Memory, Promptd, PromptdError
+from promptd.v1 import promptd_pb2 as pb
 from running import Server
 
 SECRET = "Berth 9 floods at night."
@@ -62,8 +64,11 @@ def test_an_answer_of_before_without_what_is_of_one_turn(server, store):
 def test_another_turn_caller_or_format_has_no_fallback(server, store):
     with Promptd(server.address, last_good=store) as client:
         good = client.assemble("example", **TURN)
+        whole = {"context_files": ["AGENTS.md"]}
+        assert not client.assemble("example", **TURN, **whole, strict=True).stale
+        assert not client.assemble("example", **TURN, revision=good.revision).stale
         server.kill()
-        for changes in [{"user": {"name": "Kim"}}, {"format": "gemini"}, {"strict": True}, {"revision": good.revision}, {"profile": "kern"}]:
+        for changes in [{"user": {"name": "Kim"}}, {"format": "gemini"}, whole | {"strict": True}, {"revision": good.revision}, {"profile": "kern"}]:
             with pytest.raises(PromptdError, match="UNAVAILABLE|DEADLINE"):
                 client.assemble("example", **{**TURN, **QUICK, **changes})
         with Promptd(server.address, last_good=store, token="x" * 32) as other, pytest.raises(PromptdError):
@@ -106,6 +111,54 @@ def test_a_second_call_is_made_only_for_a_new_key_or_revision(server):
         for _ in range(3):
             client.assemble("example", **TURN, **SPOKEN)
         assert len(made) == 4 and not made[1].request.turn.knowledge and not made[1].request.turn.HasField("now")
+
+
+def test_a_turn_that_gives_nothing_to_keep_is_asked_for_once(server):
+    with Promptd(server.address, last_good=Memory()) as client:
+        made = []
+        run = client._run
+
+        def counted(call):
+            made.append(call)
+            if not call.request.turn.knowledge:
+                raise PromptdError("FAILED_PRECONDITION", "too small", reason="BUDGET_TOO_SMALL")
+            return run(call)
+
+        client._run = counted
+        for _ in range(3):
+            assert client.assemble("example", **TURN, **SPOKEN).messages
+        assert len(made) == 4
+        server.kill()
+        with pytest.raises(PromptdError):
+            client.assemble("example", **TURN, **SPOKEN, **QUICK)
+
+
+def test_the_second_call_has_no_more_time_than_is_left():
+    def slow_second(_request, _context, call):
+        if call > 1:
+            ended.wait(5)
+        return pb.AssemblePromptResponse(revision="r")
+
+    ended = threading.Event()
+    with Fake(slow_second) as fake, Promptd(fake.address, last_good=Memory(), timeout=0.5) as client:
+        began = time.monotonic()
+        assert client.assemble("example").revision == "r"
+        assert fake.calls == 2 and time.monotonic() - began < 0.6
+        ended.set()
+
+
+def test_a_server_that_says_nothing_cannot_be_reached():
+    def silent_third(_request, _context, call):
+        if call > 2:
+            ended.wait(5)
+        return pb.AssemblePromptResponse(revision="r", messages=[pb.PromptMessage(role=pb.ROLE_SYSTEM, content="Hello")])
+
+    ended = threading.Event()
+    with Fake(silent_third) as fake, Promptd(fake.address, last_good=Memory(), timeout=0.3) as client:
+        assert not client.assemble("example").stale
+        stale = client.assemble("example")
+        assert stale.stale and text(stale) == "Hello" and "did not answer within 0.3 s" in stale.findings[0].message
+        ended.set()
 
 
 def test_what_is_written_is_for_its_owner_and_has_nothing_of_one_turn(server, tmp_path):

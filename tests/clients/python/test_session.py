@@ -9,6 +9,7 @@ import time
 import pytest
 
 from promptd import AsyncPromptd, Promptd, PromptdError
+from promptd.watch import Following
 from running import Server
 
 PATIENCE_SECONDS = 10
@@ -59,12 +60,18 @@ def test_changes_are_told_also_after_a_restart():
             while not any(thread.name == "promptd example" for thread in threading.enumerate()):
                 pass
             edit_until_told(server, changes)
+            before = client.get_workspace("example").revision
+            server.kill()
+            server.start()
+            # Which is no change.
+            assert client.get_workspace("example").revision == before
             server.kill()
             (server.workspace / "AGENTS.md").write_text("Moored at pier 3.")
             server.start()
             began = time.monotonic()
             change = changes.get(timeout=PATIENCE_SECONDS)
             assert time.monotonic() - began < RECOVERY_SECONDS
+            assert change.workspace.revision != before
             assert change.workspace.revision == client.get_workspace("example").revision
             # The stream that was killed goes on as well.
             while next(watched).workspace.revision != change.workspace.revision:
@@ -83,6 +90,30 @@ def edit_until_told(server, changes):
         except queue.Empty:
             continue
     pytest.fail("no change was told")
+
+
+def test_a_restart_without_an_edit_is_no_change():
+    with Server() as server, Promptd(server.address) as client, client.watch("example") as states:
+        before = next(states).workspace.revision
+        server.kill()
+        server.start()
+        told = queue.Queue()
+        threading.Thread(target=lambda: told.put(next(states)), daemon=True).start()
+        for number in range(PATIENCE_SECONDS * 2):
+            # Long enough for the watch to be open again.
+            (server.workspace / "SOUL.md").write_text("You are a lighthouse.") if number else None
+            try:
+                assert told.get(timeout=RECOVERY_SECONDS).workspace.revision != before
+                return
+            except queue.Empty:
+                continue
+        pytest.fail("no change was told")
+
+
+def test_the_pause_between_two_connections_stays_short():
+    following = Following("127.0.0.1:1", "example", "")
+    pauses = [following.pause(None) for _ in range(20)]
+    assert pauses[0] < 0.2 and max(pauses) < RECOVERY_SECONDS / 2
 
 
 def test_a_mistake_in_on_change_does_not_end_the_watch(caplog):

@@ -13,9 +13,9 @@ from .aio import AsyncPromptd, AsyncSession
 from .channel import TLS
 from .client import Promptd
 from .errors import PromptdError, Violation
-from .last_good import Folder, Memory
 from .prompt import Prompt
 from .session import Session
+from .stores import Folder, Memory
 
 __all__ = [
     "TLS",

@@ -15,10 +15,11 @@ from typing_extensions import Self, TypeAlias, Unpack
 from . import answers, calls, channel, requests, retry
 from .client import request_id
 from .errors import PromptdError, from_rpc
-from .last_good import LastGood, Stores
+from .last_good import LastGood, asked
 from .options import AssembleOptions, DiffOptions, PlanOptions
 from .prompt import Prompt
 from .session import Change, Held
+from .stores import Stores
 from .v1 import promptd_pb2 as pb
 from .watch import Following
 
@@ -150,10 +151,10 @@ class AsyncPromptd:
 
     async def _assemble(self, call: calls.Call[Prompt]) -> Prompt:
         """Makes the call, with the last good answer behind it where that is on."""
-        request = call.request
-        assert isinstance(request, pb.AssemblePromptRequest)
+        request = asked(call)
         if self._last_good is None or not self._last_good.takes(request):
             return await self._run(call)
+        end = time.monotonic() + (self.timeout if call.timeout is None else call.timeout)
         try:
             prompt = await self._run(call)
         except PromptdError as error:
@@ -163,10 +164,10 @@ class AsyncPromptd:
             return stale
         if not self._last_good.confirm(request, prompt):
             try:
-                base = await self._run(calls.assembled(self._last_good.base(request), call.timeout))
-            except PromptdError:
-                return prompt
-            self._last_good.keep(request, prompt, base)
+                base = await self._run(self._last_good.base(call, end - time.monotonic()))
+                self._last_good.keep(request, prompt, base)
+            except PromptdError as error:
+                self._last_good.keep_none(request, prompt, error)
         return prompt
 
     async def _run(self, call: calls.Call[Answer]) -> Answer:

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 
 from . import answers, requests
 from .decode import decode
-from .encode import encode, nearest
+from .encode import encode, nearest, said
 from .errors import Violation, refused
 from .options import AssembleOptions, DiffOptions
 from .prompt import Prompt
@@ -50,7 +50,7 @@ def assemble(workspace: str, options: Mapping[str, Any]) -> Call[Prompt]:
     values = with_turn("AssemblePromptRequest", workspace, options)
     values["render_format"] = values.pop("format", None)
     request = encode(pb.AssemblePromptRequest(), values, {"render_format": "format"})
-    return assembled(request, options.get("timeout"))
+    return assembled(request, seconds(options))
 
 
 def assembled(request: pb.AssemblePromptRequest, timeout: float | None) -> Call[Prompt]:
@@ -64,7 +64,7 @@ def diff(workspace: str, options: Mapping[str, Any]) -> Call[answers.DiffPromptR
     if isinstance(files := values.get("proposed"), Mapping):
         listed = [{"path": path, "content": in_bytes(content)} for path, content in files.items()]
         values["proposed"] = {"files": listed}
-    return plain("DiffPrompt", values, options.get("timeout"))
+    return plain("DiffPrompt", values, seconds(options))
 
 
 def plain(name: str, values: Mapping[str, Any], timeout: float | None = None) -> Call[Any]:
@@ -89,7 +89,7 @@ def parse_reply(text: str, workspace: str, heartbeat: bool, profile: str, inputs
 def plan(workspace: str, messages: Sequence[Any], options: Mapping[str, Any]) -> Call[answers.PlanHistoryResponse]:
     """PlanHistory."""
     values = {name: value for name, value in options.items() if name != "timeout"}
-    return plain("PlanHistory", {"workspace_id": workspace, "messages": messages, **values}, options.get("timeout"))
+    return plain("PlanHistory", {"workspace_id": workspace, "messages": messages, **values}, seconds(options))
 
 
 def get_workspace(workspace: str) -> Call[answers.Workspace]:
@@ -134,6 +134,14 @@ def with_turn(request: str, workspace: str, options: Mapping[str, Any]) -> dict[
     turn = {name: value for name, value in options.items() if name in turn_fields}
     rest = {name: value for name, value in options.items() if name not in turn_fields and name != "timeout"}
     return {"workspace_id": workspace, **rest, "turn": turn}
+
+
+def seconds(options: Mapping[str, Any]) -> float | None:
+    """The call's own `timeout`."""
+    timeout = options.get("timeout")
+    if timeout is None or (isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and timeout > 0):
+        return timeout
+    raise refused([Violation("timeout", f"must be a number of seconds above 0, not {said(timeout)}")])
 
 
 def in_bytes(content: Any) -> Any:

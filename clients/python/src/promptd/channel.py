@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 
 from . import retry
+from .errors import Violation, refused
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
 DEFAULT_TIMEOUT_SECONDS = 10.0
@@ -45,7 +46,11 @@ def credentials(tls: TLS | bool) -> grpc.ChannelCredentials | None:
 
 
 def options(address: str, max_answer_bytes: int) -> list[tuple[str, Any]]:
-    """The channel's options."""
+    """The channel's options. Raises PromptdError for an address that is a URL."""
+    protocol, is_url, rest = address.partition("://")
+    if is_url and protocol in ("http", "https"):
+        hint = f'write "{rest.rstrip("/")}"' + (" and tls=True" if protocol == "https" else "")
+        raise refused([Violation("address", f"is host:port, not a URL; {hint}")])
     chosen: dict[str, Any] = {
         "grpc.service_config": json.dumps({"loadBalancingConfig": retry.LOAD_BALANCING}),
         "grpc.enable_retries": 0,
@@ -59,5 +64,7 @@ def options(address: str, max_answer_bytes: int) -> list[tuple[str, Any]]:
 
 
 def metadata(token: str) -> tuple[tuple[str, str], ...]:
-    """What every call says of the caller."""
+    """What every call says of the caller. Raises PromptdError, without the token, if that is not what a header can have."""
+    if not (token.isascii() and token.isprintable()) or token != token.strip():
+        raise refused([Violation("token", "has white space around it or characters that are not ASCII")])
     return (("authorization", f"Bearer {token}"),) if token else ()

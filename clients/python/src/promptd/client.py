@@ -11,10 +11,11 @@ from typing_extensions import Self, Unpack
 
 from . import answers, calls, channel, requests, retry
 from .errors import PromptdError, from_rpc
-from .last_good import LastGood, Stores
+from .last_good import LastGood, asked
 from .options import AssembleOptions, DiffOptions, PlanOptions
 from .prompt import Prompt
 from .session import Change, OnChange, Session
+from .stores import Stores
 from .v1 import promptd_pb2 as pb
 from .watch import Watch
 
@@ -134,10 +135,10 @@ class Promptd:
 
     def _assemble(self, call: calls.Call[Prompt]) -> Prompt:
         """Makes the call, with the last good answer behind it where that is on."""
-        request = call.request
-        assert isinstance(request, pb.AssemblePromptRequest)
+        request = asked(call)
         if self._last_good is None or not self._last_good.takes(request):
             return self._run(call)
+        end = time.monotonic() + (self.timeout if call.timeout is None else call.timeout)
         try:
             prompt = self._run(call)
         except PromptdError as error:
@@ -147,10 +148,10 @@ class Promptd:
             return stale
         if not self._last_good.confirm(request, prompt):
             try:
-                base = self._run(calls.assembled(self._last_good.base(request), call.timeout))
-            except PromptdError:
-                return prompt
-            self._last_good.keep(request, prompt, base)
+                base = self._run(self._last_good.base(call, end - time.monotonic()))
+                self._last_good.keep(request, prompt, base)
+            except PromptdError as error:
+                self._last_good.keep_none(request, prompt, error)
         return prompt
 
     def _run(self, call: calls.Call[Answer]) -> Answer:

@@ -8,123 +8,25 @@ is made once for each key and revision.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
-import os
-import tempfile
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from os import PathLike
-from pathlib import Path
-from typing import Any, Protocol, Union
-
-from typing_extensions import TypeAlias
 
 from . import answers, rendering
+from .calls import Call, assembled
 from .decode import decode
 from .encode import enum_numbers
 from .errors import PromptdError
 from .prompt import FORMATS, Prompt
+from .stores import Entry, Folder, Store, Stores
 from .v1 import promptd_pb2 as pb
 
 NEVER_REPLAYED = ("now", "conversation", "knowledge", "conversation_summary")
 ROLES = {number: name for name, number in enum_numbers(pb.DESCRIPTOR.enum_types_by_name["Role"]).items()}
-DEFAULT_MAX_ENTRIES = 256
-FOLDER_MODE = 0o700
 
 log = logging.getLogger("promptd")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A prompt that is kept."""
-
-    revision: str
-    profile: str
-    messages: list[dict[str, Any]] = field(default_factory=list)
-    """Those that are not of the conversation: role, name, content, ephemeral."""
-    behind: list[str] = field(default_factory=list)
-    """The names of those that come behind the conversation."""
-    carries: bool = True
-    """Whether the profile carries the conversation as messages."""
-    allowed_tools: list[str] = field(default_factory=list)
-    confirmed: float = 0.0
-    """When the service last gave this revision, in seconds since 1970."""
-
-
-class Store(Protocol):
-    """Where entries are kept, by a key of 64 hex digits."""
-
-    def get(self, key: str) -> Entry | None:
-        """The entry, if there is one."""
-
-    def put(self, key: str, entry: Entry) -> None:
-        """Keeps an entry in place of the one before."""
-
-
-Stores: TypeAlias = Union[Store, str, "PathLike[str]"]
-
-
-class Memory:
-    """Keeps entries in memory: of `max_entries` those that were used last."""
-
-    def __init__(self, max_entries: int = DEFAULT_MAX_ENTRIES) -> None:
-        self.max_entries = max_entries
-        self._entries: OrderedDict[str, Entry] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: str) -> Entry | None:
-        """The entry, if there is one."""
-        with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-            return self._entries.get(key)
-
-    def put(self, key: str, entry: Entry) -> None:
-        """Keeps an entry in place of the one before."""
-        with self._lock:
-            self._entries[key] = entry
-            self._entries.move_to_end(key)
-            while len(self._entries) > self.max_entries:
-                self._entries.popitem(last=False)
-
-
-class Folder:
-    """Keeps entries as files of a folder, for their owner alone: of `max_entries` those that were written last.
-
-    The texts of ephemeral messages are not written.
-    """
-
-    def __init__(self, path: str | PathLike[str], max_entries: int = DEFAULT_MAX_ENTRIES) -> None:
-        self.path = Path(path)
-        self.max_entries = max_entries
-
-    def get(self, key: str) -> Entry | None:
-        """The entry, if there is one that can be read."""
-        try:
-            return Entry(**json.loads((self.path / f"{key}.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
-            return None
-
-    def put(self, key: str, entry: Entry) -> None:
-        """Writes an entry: whole or not at all."""
-        kept = [one | {"content": ""} if one["ephemeral"] else one for one in entry.messages]
-        self.path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        # Only its owner can read such a file.
-        handle, name = tempfile.mkstemp(prefix=".", dir=self.path)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(asdict(replace(entry, messages=kept)), file)
-            os.replace(name, self.path / f"{key}.json")
-        except BaseException:
-            os.unlink(name)
-            raise
-        files = sorted(self.path.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
-        for old in files[self.max_entries :]:
-            old.unlink(missing_ok=True)
 
 
 class LastGood:
@@ -145,12 +47,12 @@ class LastGood:
         """Not for a pinned or strict call: who asks for one thing wants no other."""
         return not request.revision and not request.strict
 
-    def base(self, request: pb.AssemblePromptRequest) -> pb.AssemblePromptRequest:
-        """The request of what is kept."""
-        base = without_turns_own(request)
+    def base(self, call: Call[Prompt], left: float) -> Call[Prompt]:
+        """The call for what is kept, which may take the seconds that are left of the turn's own."""
+        base = without_turns_own(asked(call))
         base.include_spans = True
         base.omit_sections = base.reference_conversation = False
-        return base
+        return assembled(base, max(left, 0.0))
 
     def key(self, request: pb.AssemblePromptRequest) -> str:
         """A digest of who asks, and of the request without what differs from turn to turn."""
@@ -179,6 +81,11 @@ class LastGood:
         entry = Entry(base.revision, base.profile, messages, behind, carries, base.allowed_tools, time.time())
         self.put(self.key(request), entry)
 
+    def keep_none(self, request: pb.AssemblePromptRequest, prompt: Prompt, error: PromptdError) -> None:
+        """Remembers that this revision gives nothing to keep, so that not every turn asks for it."""
+        if error.code not in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
+            self.put(self.key(request), Entry(prompt.revision, prompt.profile, confirmed=time.time()))
+
     def put(self, key: str, entry: Entry) -> None:
         """Stores an entry; a full disk must not cost an answer that is there."""
         try:
@@ -190,7 +97,7 @@ class LastGood:
         """The prompt to give in place of an error; None where the error is the answer, or nothing is kept."""
         down = error.code == "UNAVAILABLE" and error.reason != "TOKEN_RIGHTS_CHANGED"
         entry = self.store.get(self.key(request)) if down or error.unreachable else None
-        if entry is None:
+        if entry is None or not entry.messages:
             return None
         kept = list(restored(entry, request))
         front = [one for one in kept if one.name not in entry.behind]
@@ -212,6 +119,12 @@ class LastGood:
             stale=True,
             age=age,
         )
+
+
+def asked(call: Call[Prompt]) -> pb.AssemblePromptRequest:
+    """The request of a call of AssemblePrompt."""
+    assert isinstance(call.request, pb.AssemblePromptRequest)
+    return call.request
 
 
 def without_turns_own(request: pb.AssemblePromptRequest) -> pb.AssemblePromptRequest:

@@ -34,6 +34,8 @@ class Held:
         self.workspace = workspace
         self.defaults = defaults
         self.texts: dict[str, str] = {}
+        # A mistake in the defaults is said now, not in the first turn.
+        calls.assemble(workspace, defaults)
 
     def call(self, options: Mapping[str, Any]) -> calls.Call[Prompt]:
         """A turn's call, whose answer is put together again."""

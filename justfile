@@ -33,7 +33,7 @@ skills: tools
 
 # The shell scripts.
 scripts: tools
-    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/deploy .ci/fuzz .ci/mutants tests/polyglot/run tests/browser/run tests/browser/chromium
+    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/deploy .ci/fuzz .ci/mutants tests/polyglot/run tests/clients/python/run tests/browser/run tests/browser/chromium
 
 # The lints, all of them as errors.
 clippy:
@@ -66,6 +66,10 @@ deploy: tools release
 # Real clients: Python, Node, and gRPC-Web in a browser; the schemas in other programs.
 polyglot: release
     PROMPTD_BIN={{promptd}} tests/polyglot/run
+
+# The Python client: built, installed into an empty environment, tested there.
+client-python: release
+    PROMPTD_BIN={{promptd}} tests/clients/python/run
 
 # The inspector in a real browser: `just browser live` for one file of tests.
 browser *file: release

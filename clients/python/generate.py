@@ -1,6 +1,6 @@
 """Makes the parts of the package that follow from the contract, when the package is built.
 
-From `proto/promptd/v1/promptd.proto` come `promptd/v1/promptd_pb2.py`, the messages as protobuf has them, and three modules
+From `proto/promptd/v1/promptd.proto` come `promptd/v1/`, the messages as protobuf has them and gRPC's stubs, and three modules
 of plain types with the contract's comments: `promptd/names.py` (the short names of enum values), `promptd/requests.py`
 (TypedDicts of what is sent) and `promptd/answers.py` (dataclasses of what comes back).
 """
@@ -55,7 +55,7 @@ def write_all(proto: Path, out: Path) -> Iterator[Path]:
     described = out / "contract.binpb"
     # google/protobuf/*.proto come with the compiler.
     well_known = Path(protoc.__file__).with_name("_proto")
-    arguments = [f"-I{proto}", f"-I{well_known}", f"--python_out={out}", f"--pyi_out={out}"]
+    arguments = [f"-I{proto}", f"-I{well_known}", f"--python_out={out}", f"--pyi_out={out}", f"--grpc_python_out={out}"]
     arguments += [f"--descriptor_set_out={described}", "--include_source_info"]
     if protoc.main(["protoc", *arguments, CONTRACT]) != 0:
         raise SystemExit(f"{CONTRACT} cannot be compiled; see above")

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from promptd import TLS, AsyncPromptd, Promptd, PromptdError
-from running import Server
+from running import ROOT, Server
 
 NOW = datetime(2026, 3, 1, 2, 30, tzinfo=timezone.utc)
 TALK = [
@@ -104,6 +104,9 @@ def test_workspaces_skills_and_profiles(client):
     [workspace] = client.list_workspaces()
     assert workspace.id == "example" and workspace.loaded_at.utcoffset() == timedelta(0)
     assert "AGENTS.md" in [file.path for file in client.get_workspace("example").context_files]
+    assert list(client.list_workspaces(query="EXAM")) == [workspace] and list(client.list_workspaces(query="harbour")) == []
+    assert [one.revision for one in client.list_revisions("example")] == [workspace.revision]
+    assert client.read_file("example", "SOUL.md").content == (ROOT / "workspace-example/SOUL.md").read_bytes()
     skills = {skill.name: skill for skill in client.list_skills("example", skill_filter={"blocklist": ["tide-*"]})}
     assert skills["berth-allocation"].shown and not skills["tide-window"].shown and skills["tide-window"].hidden_reason
     assert b"name: tide-window" in client.read_skill("example", "tide-window").content
@@ -138,6 +141,8 @@ def test_asyncio_against_the_server(server):
             assert "tide-window" in [skill.name async for skill in client.list_skills("example")]
             assert (await client.get_workspace("example")).skills_shown == 5
             assert (await client.parse_reply("Hello", workspace="example")).text == "Hello"
+            assert len(await client.list_revisions("example")) == 1
+            assert (await client.read_file("example", "AGENTS.md")).sha256
             assert (await client.diff("example", now=NOW)).same
             assert (await client.get_profile("kern")).name == "kern"
             assert (await client.read_skill("example", "tide-window")).content

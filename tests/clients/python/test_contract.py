@@ -2,8 +2,10 @@
 
 import json
 
-from promptd import Prompt, answers, names, options, requests, retry
+import grpc
+from promptd import Prompt, Promptd, answers, names, options, requests, retry
 from promptd.v1 import promptd_pb2 as pb
+from promptd.v1 import promptd_pb2_grpc
 from running import ROOT
 
 MESSAGES = pb.DESCRIPTOR.message_types_by_name
@@ -21,6 +23,26 @@ def test_the_policy_is_that_of_the_file():
     assert seconds(retries["initialBackoff"]) == retry.INITIAL_BACKOFF_SECONDS
     assert seconds(retries["maxBackoff"]) == retry.MAX_BACKOFF_SECONDS
     assert retries["retryableStatusCodes"] == list(retry.RETRYABLE_CODES)
+
+
+def test_every_method_of_the_contract_can_be_called():
+    called = {
+        "AssemblePrompt": "assemble",
+        "DiffPrompt": "diff",
+        "ParseReply": "parse_reply",
+        "PlanHistory": "plan_history",
+        "ListWorkspaces": "list_workspaces",
+        "GetWorkspace": "get_workspace",
+        "WatchWorkspace": "watch",
+        "ListRevisions": "list_revisions",
+        "ListSkills": "list_skills",
+        "ReadSkill": "read_skill",
+        "ReadFile": "read_file",
+        "ListProfiles": "list_profiles",
+        "GetProfile": "get_profile",
+    }
+    assert set(called) == {name for service in pb.DESCRIPTOR.services_by_name.values() for name in service.methods_by_name}
+    assert all(hasattr(Promptd, name) for name in called.values())
 
 
 def test_every_field_of_a_request_can_be_given():
@@ -46,6 +68,12 @@ def test_every_field_of_an_answer_can_be_read():
             assert list(getattr(answers, name).__dataclass_fields__) == [field.name for field in kind.fields]
             checked += 1
     assert checked > 40
+
+
+def test_the_package_has_the_stubs_that_other_programs_use(server):
+    with grpc.insecure_channel(server.address) as channel:
+        answer = promptd_pb2_grpc.PromptServiceStub(channel).AssemblePrompt(pb.AssemblePromptRequest(workspace_id="example"), timeout=5)
+    assert answer.messages
 
 
 def test_names_are_short_and_complete():

@@ -47,6 +47,13 @@ def test_a_document_works_as_printed(server, document, blocks, expected, tmp_pat
         assert text in printed, printed
 
 
+def test_the_first_call_of_the_projects_readme_works_as_printed(server):
+    """The program between the quotes of `python -c`."""
+    [program] = re.findall(r"bin/python -c '(.*?)'\n", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+    assert ADDRESS in program
+    assert run("-c", program.replace(ADDRESS, server.address)).startswith("You are a conversational AI assistant.")
+
+
 def test_a_chat_gets_each_message_once(server):
     printed = run(PACKAGE / "examples/chat.py", "--target", server.address, input="Any berth free?\nAnd tomorrow?\n")
     first, _, second, answer = printed.splitlines()

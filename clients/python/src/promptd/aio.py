@@ -84,9 +84,9 @@ class AsyncPromptd:
         """Where a long conversation is cut into segments, and which summaries are rolled up."""
         return await self._run(calls.plan(workspace, messages, options))
 
-    def list_workspaces(self) -> AsyncIterator[answers.Workspace]:
-        """All workspaces that the token may see, in id order, page by page."""
-        return self._pages("ListWorkspaces", {})
+    def list_workspaces(self, *, query: str = "") -> AsyncIterator[answers.Workspace]:
+        """All workspaces that the token may see, in id order, page by page; of `query`, a part of the id or the agent's name."""
+        return self._pages("ListWorkspaces", {"query": query})
 
     async def get_workspace(self, workspace: str) -> answers.Workspace:
         """A workspace with its context files and findings."""
@@ -111,6 +111,14 @@ class AsyncPromptd:
                 stream.cancel()
             if not following.ended:
                 await asyncio.sleep(following.pause(failure))
+
+    async def list_revisions(self, workspace: str) -> list[answers.Revision]:
+        """The revisions that `assemble` can be asked for, the newest first, and what changed with each."""
+        return await self._run(calls.list_revisions(workspace))
+
+    async def read_file(self, workspace: str, path: str) -> answers.ReadFileResponse:
+        """`workspace.yaml`, or a file that prompts are made of, as it is on the disk now."""
+        return await self._run(calls.read_file(workspace, path))
 
     def list_skills(
         self, workspace: str, *, skill_filter: requests.SkillFilter | None = None

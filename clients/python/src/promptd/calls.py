@@ -97,6 +97,17 @@ def get_workspace(workspace: str) -> Call[answers.Workspace]:
     return part("GetWorkspace", "workspace", {"workspace_id": workspace})
 
 
+def list_revisions(workspace: str) -> Call[list[answers.Revision]]:
+    """ListRevisions."""
+    whole = plain("ListRevisions", {"workspace_id": workspace})
+    return Call(whole.method, whole.request, lambda answer, _: [decode(one) for one in answer.revisions])
+
+
+def read_file(workspace: str, path: str) -> Call[answers.ReadFileResponse]:
+    """ReadFile."""
+    return plain("ReadFile", {"workspace_id": workspace, "path": path})
+
+
 def read_skill(workspace: str, name: str, file: str, skill_filter: Any) -> Call[answers.ReadSkillResponse]:
     """ReadSkill."""
     return plain("ReadSkill", {"workspace_id": workspace, "name": name, "file": file, "skill_filter": skill_filter})

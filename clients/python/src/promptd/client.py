@@ -91,9 +91,9 @@ class Promptd:
         """Where a long conversation is cut into segments, and which summaries are rolled up."""
         return self._run(calls.plan(workspace, messages, options))
 
-    def list_workspaces(self) -> Iterator[answers.Workspace]:
-        """All workspaces that the token may see, in id order, page by page."""
-        return self._pages("ListWorkspaces", {})
+    def list_workspaces(self, *, query: str = "") -> Iterator[answers.Workspace]:
+        """All workspaces that the token may see, in id order, page by page; of `query`, a part of the id or the agent's name."""
+        return self._pages("ListWorkspaces", {"query": query})
 
     def get_workspace(self, workspace: str) -> answers.Workspace:
         """A workspace with its context files and findings."""
@@ -102,6 +102,14 @@ class Promptd:
     def watch(self, workspace: str, *, known_revision: str = "") -> Watch:
         """The workspace's state, then again after each change; over broken connections too. Close it when done."""
         return Watch(self._open_watch, self.address, workspace, known_revision)
+
+    def list_revisions(self, workspace: str) -> list[answers.Revision]:
+        """The revisions that `assemble` can be asked for, the newest first, and what changed with each."""
+        return self._run(calls.list_revisions(workspace))
+
+    def read_file(self, workspace: str, path: str) -> answers.ReadFileResponse:
+        """`workspace.yaml`, or a file that prompts are made of, as it is on the disk now."""
+        return self._run(calls.read_file(workspace, path))
 
     def list_skills(
         self, workspace: str, *, skill_filter: requests.SkillFilter | None = None

@@ -1,7 +1,9 @@
 // A text with the numbers of its lines.
 
 import { h } from "./dom.js";
+import * as format from "./format.js";
 
+const MOST_SHOWN = 20_000; // characters of one text on one line: browsers take many seconds to break a line of a million
 const CHUNK = 200; // lines that are drawn, or left until they are scrolled to, together
 
 /**
@@ -19,7 +21,13 @@ export function numberedLines(text, name) {
 
 function chunk(lines, first) {
   return h("div", { class: "file-chunk" }, lines.map((line, index) =>
-    h("div", { class: "file-line", dataset: { line: first + index } }, h("span", {}, line))));
+    h("div", { class: "file-line", dataset: { line: first + index } }, h("span", {}, shortened(line)))));
+}
+
+/** The beginning of a very long text, and how much more there is. @param {string} text @returns {Array<string|Node>} */
+export function shortened(text) {
+  if (text.length <= MOST_SHOWN) return [text];
+  return [text.slice(0, MOST_SHOWN), h("span", { class: "tag" }, `… ${format.number(text.length - MOST_SHOWN)} more characters`)];
 }
 
 /** The text of bytes as ProtoJSON has them. @param {string} [base64] @returns {string|null} null: they are not text */

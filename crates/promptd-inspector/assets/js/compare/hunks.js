@@ -2,6 +2,7 @@
 
 import { h } from "../dom.js";
 import * as format from "../format.js";
+import { shortened } from "../lines.js";
 
 const KINDS = { DIFF_LINE_KIND_REMOVED: "removed", DIFF_LINE_KIND_ADDED: "added" };
 const SIGNS = { removed: "−", added: "+", same: "" };
@@ -48,7 +49,7 @@ function gutter(count) {
 function cell(what, pieces) {
   const tag = what === "removed" ? "del" : "ins";
   return h("span", { class: "diff-text text", dataset: { sign: SIGNS[what] } }, SPOKEN[what] && h("span", { class: "unseen" }, SPOKEN[what]),
-    pieces.map(({ text = "", changed }) => (changed ? h(tag, {}, text) : text)));
+    pieces.map(({ text = "", changed }) => (changed ? h(tag, {}, shortened(text)) : shortened(text))));
 }
 
 // Each removed line beside the added one that follows it, as far as there are as many.

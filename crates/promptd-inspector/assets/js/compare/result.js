@@ -4,6 +4,7 @@ import { h } from "../dom.js";
 import { findingLines } from "../finding.js";
 import * as format from "../format.js";
 import { formatTitle } from "../formats.js";
+import { scrolled } from "../split.js";
 import { drawText } from "./hunks.js";
 
 const CHANGES = {
@@ -58,7 +59,7 @@ function begins({ commonBytes, before }) {
 }
 
 function cacheTable(caches, same) {
-  return h("section", { class: "card fact" }, h("h2", {}, "Kept by providers' caches"), h("table", { dataset: { caches: "" } },
+  return h("section", { class: "card fact" }, h("h2", {}, "Kept by providers' caches"), scrolled("Kept by providers' caches", h("table", { dataset: { caches: "" } },
     h("thead", {}, h("tr", {}, ["Provider", "Lost from byte", "Kept", "Differs in or behind"].map((name, index) => h("th", { scope: "col", class: (index === 1 || index === 2) && "number" }, name)))),
     h("tbody", {}, caches.map(({ format: id, keptBytes = 0, beforeBytes = 0, section = "" }) => {
       const lost = !same && Number(keptBytes) < Number(beforeBytes);
@@ -66,7 +67,7 @@ function cacheTable(caches, same) {
         h("td", { class: "number" }, lost ? format.number(keptBytes) : h("span", { class: "muted" }, "nothing lost")),
         h("td", { class: "number" }, lost ? format.share(Number(keptBytes), Number(beforeBytes)) : "100 %"),
         h("td", {}, section && h("code", { class: "wrap" }, section)));
-    }))));
+    })))));
 }
 
 function drawSection({ id, change, path, before, after, text }, mode) {

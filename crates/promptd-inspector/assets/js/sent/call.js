@@ -2,6 +2,7 @@
 
 import { copyButton } from "../copy.js";
 import { h, replace } from "../dom.js";
+import { shortened } from "../lines.js";
 import { kept, keep } from "../state.js";
 import { SNIPPETS } from "./snippets.js";
 
@@ -19,7 +20,7 @@ export function callPanel(context) {
   const text = h("pre", { class: "text snippet", tabindex: 0, "aria-label": "The call" });
   const written = () => chosen.write(request, address.value.trim().replace(/\/+$/, ""), needsToken);
   const draw = () => {
-    replace(text, written());
+    replace(text, shortened(written()));
     text.dataset.snippet = chosen.id;
   };
   const pick = (next) => {

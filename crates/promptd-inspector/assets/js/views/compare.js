@@ -63,6 +63,7 @@ function mount(root, context) {
     refresh: ({ kind, keys = [] }) => {
       if (kind === "workspace") return load();
       if (kind === "route") { draw(); return compare(); }
+      if (keys.includes("workspace") && !known.workspace) { known.workspace = state.workspace; draw(); }
       if (keys.includes("turn")) typed();
     },
     destroy: () => { typed.stop(); comparing.stop(); reading.stop(); },

@@ -6,6 +6,7 @@ import * as format from "../format.js";
 import { latest } from "../latest.js";
 import { drawProfile } from "../profiles/detail.js";
 import { format as address, parse } from "../router.js";
+import { turnTo } from "../split.js";
 
 const PAGE_SIZE = 1_000;
 
@@ -31,10 +32,10 @@ function mount(root, context) {
   const draw = () => {
     const { show = "" } = parse(location.hash).parameters;
     const name = show || inUse();
-    split.dataset.chosen = String(show !== "");
     const held = list.contains(document.activeElement) && document.activeElement.dataset.profile;
     replace(list, profiles.map((profile) => item(profile, profile.name === name, inUse(), state)));
     if (held) list.querySelector(`[data-profile="${CSS.escape(held)}"]`)?.focus();
+    turnTo(split, show !== "");
     if (name) read(name);
   };
   const read = (name) => reading.run(async (signal) => {
@@ -42,7 +43,7 @@ function mount(root, context) {
     const now = JSON.stringify([profile, state.profile, state.workspace?.profile]);
     if (now === drawn) return;
     drawn = now;
-    replace(detail, drawProfile(profile, context));
+    turnTo(split, split.dataset.chosen === "true", () => replace(detail, drawProfile(profile, context)));
   });
 
   replace(root, h("div", { class: "view-head" }, h("h1", {}, "Profiles"), count), split);

@@ -10,6 +10,7 @@ import { latest, paused } from "../latest.js";
 import { kept, keep } from "../state.js";
 import { callPanel } from "../sent/call.js";
 import { drawJson } from "../sent/json.js";
+import { drawPlain } from "../sent/lines.js";
 
 const TYPING_MS = 150;
 const CHOSEN = "promptd.sent.format";
@@ -46,7 +47,7 @@ function mount(root, context) {
   const draw = () => {
     const { rendered = "", findings = [], size, cachePlan } = answer;
     const text = chosen.id === "RENDER_FORMAT_TEXT";
-    const drawn = text ? { element: rendered, marks: [] } : drawJson(rendered, breaks.checked);
+    const drawn = text ? { element: drawPlain(rendered), marks: [] } : drawJson(rendered, breaks.checked);
     fragment.dataset.fragment = chosen.id;
     replace(fragment, drawn.element);
     const rewritten = findings.filter(({ code }) => REWRITES.has(code));

@@ -81,6 +81,7 @@ proptest! {
         let sections: Vec<_> = sections.into_iter().filter(|id| *id != "documents").zip(rules)
             .map(|(id, (floor, more, priority, pinned))| (id, floor, more, priority, pinned)).collect();
         let Some(plain) = snapshot(&files, &settings) else { return Ok(()) };
+        let without_limit = snapshot(&with_budget(files.clone(), &yaml(None, &sections)), &settings).unwrap();
         let limited = snapshot(&with_budget(files, &yaml(own, &sections)), &settings).unwrap();
         let Some(turn) = checked(raw) else { return Ok(()) };
         for profile in PROFILES {
@@ -110,7 +111,16 @@ proptest! {
                 }
                 Err(TurnError::BudgetTooSmall(error)) => {
                     prop_assert!(limits.iter().any(|limit| limit.unit == error.budget.unit));
-                    prop_assert!(error.pinned + error.floors > error.budget.max as usize, "{}: {}", profile, error);
+                    let least = error.pinned + error.floors;
+                    prop_assert!(least > error.budget.max as usize, "{}: {}", profile, error);
+                    if let [only] = &limits[..] {
+                        let fits = |max: usize| {
+                            let turn = Turn { budget: Some(PromptBudget { max: u32::try_from(max).unwrap(), ..*only }), ..turn.clone() };
+                            prompt::assemble(&without_limit, without_limit.profiles.get(profile).unwrap(), &turn).is_ok()
+                        };
+                        prop_assert!(fits(least), "{}: {} works, says {}", profile, least, error);
+                        prop_assert!(!fits(least - 1), "{}: less than {} works too, against {}", profile, least, error);
+                    }
                 }
                 Err(error) => prop_assert!(false, "{}: {}", profile, error),
             }

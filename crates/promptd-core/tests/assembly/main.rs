@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod budgets;
 mod cache_prefix;
 mod cache_session;
 mod conversations;

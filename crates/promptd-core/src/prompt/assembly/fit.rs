@@ -17,6 +17,7 @@ use crate::{
     prompt::{
         budget::{Room, Rooms},
         output::Prompt,
+        scope::Files,
         section,
         validate::{BudgetTooSmall, TurnError},
     },
@@ -78,6 +79,9 @@ struct Fit<'a, 'l> {
 struct Part<'a> {
     id: &'a str,
     need: usize,
+    /// What its pinned files take, with the heading above them.
+    pinned: usize,
+    /// What it gets before any other gets more, `pinned` included.
     floor: usize,
     ceiling: Option<usize>,
     priority: u32,
@@ -95,8 +99,7 @@ impl<'a> Fit<'a, '_> {
         let mut rooms = Rooms::default();
         let sizes = self.trim_conversation(sizes, &mut rooms)?;
         let parts = self.parts(&sizes);
-        let needs: usize = parts.iter().map(|part| part.need).sum();
-        let floors: usize = parts.iter().map(|part| part.floor.min(part.need)).sum();
+        let (needs, floors) = totals(&parts);
         let (max, pinned) = (self.max(), sizes.used[0].saturating_sub(needs));
         let mut less = 0;
         for _ in 0..ROUNDS {
@@ -111,26 +114,57 @@ impl<'a> Fit<'a, '_> {
             }
             less = (less * 2).max(less + self.excess(&sizes, free)).max(1);
         }
-        if pinned + floors > max {
-            return Err(TurnError::BudgetTooSmall(BudgetTooSmall { budget: self.limits[0], pinned, floors }));
+        self.least(rooms)
+    }
+
+    /// The least that the prompt can be: floors alone, first with the conversation as it was trimmed, then with its own floor.
+    fn least(&self, mut rooms: Rooms) -> Result<Prompt<'a>, TurnError> {
+        loop {
+            rooms.sections.clear();
+            let whole = self.measure(&self.assemble(&rooms)?);
+            let parts = self.parts(&whole);
+            let (needs, floors) = totals(&parts);
+            let pinned = whole.used[0].saturating_sub(needs);
+            self.share(&parts, floors, pinned, &mut rooms);
+            let prompt = self.assemble(&rooms)?;
+            let sizes = self.measure(&prompt);
+            if self.holds(&sizes) {
+                return Ok(self.reported(prompt, &sizes, true));
+            }
+            let floor = self.rule("conversation").floor;
+            if !self.trims() || rooms.conversation.as_ref().is_some_and(|room| room.max <= floor) {
+                return Err(self.too_small(&parts, &sizes));
+            }
+            rooms.conversation = Some(self.room(floor, whole.conversation, floors, pinned, false));
+            rooms.trim.set(None);
         }
-        self.share(&parts, floors, pinned, &mut rooms);
-        let prompt = self.assemble(&rooms)?;
-        let sizes = self.measure(&prompt);
-        match self.limits.iter().zip(&sizes.used).find(|(limit, used)| **used > limit.max as usize) {
-            // Its unit is another one, so that what is pinned and floors are not known apart.
-            Some((&budget, &pinned)) => Err(TurnError::BudgetTooSmall(BudgetTooSmall { budget, pinned, floors: 0 })),
-            None => Ok(self.reported(prompt, &sizes, true)),
-        }
+    }
+
+    /// The first limit that the least prompt exceeds, with what this takes.
+    fn too_small(&self, parts: &[Part<'_>], least: &Sizes) -> TurnError {
+        let over =
+            self.limits.iter().zip(&least.used).position(|(limit, used)| *used > limit.max as usize).unwrap_or(0);
+        let used = least.used[over];
+        // In the unit of another limit, what is pinned and floors are not known apart.
+        let of_floors =
+            if over > 0 { 0 } else { parts.iter().map(|part| least.of(part.id).saturating_sub(part.pinned)).sum() };
+        let pinned = used.saturating_sub(of_floors);
+        TurnError::BudgetTooSmall(BudgetTooSmall { budget: self.limits[over], pinned, floors: used - pinned })
+    }
+
+    /// Whether the conversation is trimmed at all.
+    fn trims(&self) -> bool {
+        let trims = self.profile.conversation().is_some_and(|spec| spec.trim.is_some());
+        trims && !self.rule("conversation").is_pinned
     }
 
     /// Trims the conversation to its share, where the profile trims it at all. Its share depends on what other sections need, and
     /// these on what it leaves out.
     fn trim_conversation(&self, mut sizes: Sizes, rooms: &mut Rooms) -> Result<Sizes, TurnError> {
-        let rule = self.rule("conversation");
-        if rule.is_pinned || self.profile.conversation().is_none_or(|spec| spec.trim.is_none()) {
+        if !self.trims() {
             return Ok(sizes);
         }
+        let rule = self.rule("conversation");
         for _ in 0..CONVERSATION_ROUNDS {
             let need = sizes.conversation;
             let mut wants: Vec<Want> = self.parts(&sizes).iter().map(Part::want).collect();
@@ -223,14 +257,16 @@ impl<'a> Fit<'a, '_> {
 
     fn part(&self, spec: &'a SectionSpec, sizes: &Sizes) -> Option<Part<'a>> {
         let SectionRule { floor, ceiling, priority, is_pinned } = self.rule(&spec.id);
-        let can_be_cut = section::is_elastic(spec) || priority.is_some() || ceiling.is_some();
+        let files = Files::new(self.prepared, self.profile, self.turn);
+        let can_be_cut = section::is_elastic(spec, files, self.turn) || priority.is_some() || ceiling.is_some();
         let need = sizes.of(&spec.id);
         if is_pinned || !can_be_cut || need == 0 {
             return None;
         }
-        let floor = floor.max(pinned_size(spec, self.prepared, sizes)).min(need);
+        let pinned = pinned_size(spec, self.prepared, sizes).min(need);
+        let floor = floor.clamp(pinned, need);
         let ceiling = ceiling.map(|ceiling| ceiling.max(floor));
-        Some(Part { id: &spec.id, need, floor, ceiling, priority: priority.unwrap_or(SectionRule::PRIORITY) })
+        Some(Part { id: &spec.id, need, pinned, floor, ceiling, priority: priority.unwrap_or(SectionRule::PRIORITY) })
     }
 
     fn rule(&self, id: &str) -> SectionRule {
@@ -270,6 +306,11 @@ impl<'a> Fit<'a, '_> {
         prompt.add_findings(self.limits.iter().zip(&sizes.used).filter_map(finding));
         prompt
     }
+}
+
+/// What the sections need, and their floors.
+fn totals(parts: &[Part<'_>]) -> (usize, usize) {
+    parts.iter().fold((0, 0), |(needs, floors), part| (needs + part.need, floors + part.floor))
 }
 
 /// What a section of context files takes at least: its heading and its pinned files.

@@ -8,9 +8,10 @@ use crate::{
     prompt::{
         budget::{Budgets, Room},
         output::Outcome,
-        scope::TurnScope,
+        scope::{Files, TurnScope},
     },
     text::{measure::chars, thousands},
+    turn::Turn,
 };
 
 /// How often a limit is tried before the best so far is taken.
@@ -18,13 +19,15 @@ const STEPS: usize = 12;
 /// A section is not tried again once it fills all of its room but such a part.
 const NEAR: usize = 50;
 
-/// Whether a part of the section can be shown by itself; others are shown whole or not at all.
-pub(crate) fn is_elastic(spec: &SectionSpec) -> bool {
-    match &spec.body {
-        Body::Each(each) => !each.whole,
-        Body::ContextFiles { .. } | Body::Skills(_) | Body::SummaryTree(_) => true,
-        Body::Text(_) => spec.file.is_some() || spec.uses(text::SUMMARY),
-        Body::Facts { .. } | Body::ActiveSkill(_) => false,
+/// Whether a part of the section can be shown by itself in this turn; others are shown whole or not at all. The profile's own
+/// text in place of a file or a summary has no part that a limit may keep out.
+pub(crate) fn is_elastic(spec: &SectionSpec, files: Files<'_>, turn: &Turn) -> bool {
+    match (&spec.body, &spec.file) {
+        (Body::Each(each), _) => !each.whole,
+        (Body::ContextFiles { .. } | Body::Skills(_) | Body::SummaryTree(_), _) => true,
+        (Body::Text(_), Some(pattern)) => files.find(pattern).is_ok_and(|document| !document.is_blank()),
+        (Body::Text(_), None) => spec.uses(text::SUMMARY) && !turn.conversation_summary.trim().is_empty(),
+        (Body::Facts { .. } | Body::ActiveSkill(_), _) => false,
     }
 }
 
@@ -41,7 +44,8 @@ pub(crate) fn render_within<'a>(
     if need <= room.max {
         return whole;
     }
-    let fitted = if is_elastic(spec) { search(spec, scope, &before, room, &whole) } else { None };
+    let fitted =
+        if is_elastic(spec, scope.files, scope.turn) { search(spec, scope, &before, room, &whole) } else { None };
     let mut fitted = fitted.unwrap_or_else(|| left_out(&whole));
     for (block, whole) in
         fitted.blocks.iter_mut().zip(&whole.blocks).filter(|(block, whole)| block.text() != whole.text())

@@ -83,5 +83,5 @@ function states(before, after) {
   const told = (state) => (state ? [format.enumName(state.outcome), state.reason].filter(Boolean).join(": ") : "not there");
   const [one, other] = [told(before), told(after)];
   const by = Number(after?.size?.chars ?? 0) - Number(before?.size?.chars ?? 0);
-  return [one === other ? other : `${one} → ${other}`, by !== 0 && `${by > 0 ? "+" : "−"}${format.number(Math.abs(by))} characters`].filter(Boolean).join(" · ");
+  return [one === other ? other : `${one} → ${other}`, by !== 0 && `${by > 0 ? "+" : "−"}${format.counted(Math.abs(by), "character")}`].filter(Boolean).join(" · ");
 }

@@ -20,9 +20,9 @@ export class Lines {
 
   /** Begins the next line. */
   next() {
+    this.block.append("\n"); // at the end of a block it makes no line of its own
     this.count += 1;
     if (this.count % BLOCK_LINES === 0) this.begin();
-    else this.block.append("\n");
   }
 
   begin() {

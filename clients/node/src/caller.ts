@@ -1,8 +1,8 @@
 /** Makes calls: headers, deadline, retries, and the one type of error. */
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
-import type { Transport } from "@connectrpc/connect";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 
-import { failed, type Attempted, type PromptdError } from "./errors.js";
+import { failed, PromptdError, type Attempted } from "./errors.js";
 import type { CallOptions } from "./plain.js";
 import { backoffMs, MAX_ATTEMPTS, sleep } from "./policy.js";
 
@@ -31,6 +31,7 @@ export class Caller {
   readonly #channels: Channels;
   readonly #token: string | undefined;
   readonly #timeoutMs: number;
+  #closed = false;
 
   constructor(channels: Channels, token?: string, timeoutMs = TIMEOUT_MS) {
     this.#channels = channels;
@@ -42,54 +43,64 @@ export class Caller {
   async unary<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>, message: MessageShape<I>, options: CallOptions = {}, attempts = MAX_ATTEMPTS,
   ): Promise<MessageShape<O>> {
-    const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
+    const { timeoutMs = this.#timeoutMs, signal } = options;
     const deadline = performance.now() + timeoutMs;
+    const left = () => Math.max(1, Math.round(deadline - performance.now()));
     for (let attempt = 1; ; attempt++) {
-      const left = deadline - performance.now();
-      const [answer, again] = await this.#attempt(method, message, { ...options, timeoutMs }, left);
-      if ("message" in answer && !(answer instanceof Error)) return answer.message;
-      const error = answer as PromptdError;
-      const wait = Math.max(again ? 0 : backoffMs(attempt), error.retryAfterMs ?? 0);
-      const over = performance.now() + wait >= deadline || options.signal?.aborted;
-      if (error.code !== "unavailable" || attempt >= attempts || over) throw error;
-      await sleep(wait, options.signal);
+      let channel: Channel | undefined;
+      try {
+        channel = await within(left(), this.#next(method));
+        const answer = await channel.transport.unary(method, signal, left(), this.#headers(options), message as never);
+        channel.served(true);
+        return answer.message;
+      } catch (thrown) {
+        const error = failed(thrown, this.#attempted(method, { ...options, timeoutMs }));
+        const elsewhere = channel?.served(isAnswer(error)) ?? false;
+        const wait = Math.max(elsewhere ? 0 : backoffMs(attempt), error.retryAfterMs ?? 0);
+        const late = performance.now() + wait >= deadline || signal?.aborted;
+        if (error.code !== "unavailable" || attempt >= attempts || late) throw error;
+        await sleep(wait, signal);
+      }
     }
   }
 
-  async #attempt<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>, message: MessageShape<I>, options: CallOptions, leftMs: number,
-  ): Promise<[{ message: MessageShape<O> } | PromptdError, boolean]> {
-    let channel: Channel | undefined;
-    try {
-      channel = await this.#channels.next();
-      const limit = Math.max(1, Math.round(leftMs));
-      const answer = await channel.transport.unary(method, options.signal, limit, this.#headers(options), message as never);
-      channel.served(true);
-      return [answer, false];
-    } catch (thrown) {
-      const error = failed(thrown, this.#attempted(method, options));
-      return [error, channel?.served(error.code !== "unavailable") ?? false];
-    }
-  }
-
-  /** A stream of answers. It has no deadline of its own, and is not tried again. */
+  /** A stream of answers. It has no deadline of its own, is not tried again, and ends when nobody reads it any more. */
   async *stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodServerStreaming<I, O>, message: MessageShape<I>, options: CallOptions = {},
   ): AsyncGenerator<MessageShape<O>, void, undefined> {
     let channel: Channel | undefined;
+    const ending = new AbortController();
+    const end = () => ending.abort();
+    options.signal?.addEventListener("abort", end);
     try {
-      channel = await this.#channels.next();
+      if (options.signal?.aborted) end();
+      channel = await this.#next(method);
       const input = (async function* () { yield message; })() as never;
-      const answers = await channel.transport.stream(method, options.signal, options.timeoutMs, this.#headers(options), input);
+      const { timeoutMs } = options;
+      const answers = await channel.transport.stream(method, ending.signal, timeoutMs, this.#headers(options), input);
       for await (const answer of answers.message) {
         channel.served(true);
         yield answer;
       }
     } catch (thrown) {
       const error = failed(thrown, this.#attempted(method, options));
-      channel?.served(error.code !== "unavailable");
+      channel?.served(isAnswer(error));
       throw error;
+    } finally {
+      options.signal?.removeEventListener("abort", end);
+      end();
     }
+  }
+
+  /** Ends all connections, and refuses later calls. */
+  close(): void {
+    this.#closed = true;
+    this.#channels.close();
+  }
+
+  async #next(method: { name: string }): Promise<Channel> {
+    if (this.#closed) throw new PromptdError("canceled", `${method.name}: the client is closed`);
+    return this.#channels.next();
   }
 
   #headers({ requestId, traceparent }: CallOptions): Headers {
@@ -103,4 +114,16 @@ export class Caller {
   #attempted(method: { name: string }, { timeoutMs, signal, requestId = "" }: CallOptions): Attempted {
     return { call: method.name, address: this.#channels.address, timeoutMs, signal, requestId };
   }
+}
+
+/** Whether the service said so itself, so that its address is in order. */
+const isAnswer = ({ code, reason }: PromptdError) => code !== "unavailable" && (code !== "deadline_exceeded" || reason !== "");
+
+/** What a promise gives, or the error of a deadline. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ConnectError("no address in time", Code.DeadlineExceeded)), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

@@ -75,7 +75,7 @@ export class RoundRobin implements Channels {
   }
 
   close(): void {
-    for (const connection of this.#connections.values()) connection.sessions.abort();
+    for (const { sessions } of this.#connections.values()) sessions.abort();
   }
 
   async #resolve(): Promise<Connection[]> {

@@ -1,5 +1,5 @@
 /** Every call of the service. What differs between Node and browsers is in `node.ts` and `browser.ts`. */
-import type { DescMessage, DescMethodServerStreaming, DescMethodUnary } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 
 import { Caller, type Channels } from "./caller.js";
 import { toMessage, toPlain, unknownNames } from "./convert.js";
@@ -37,14 +37,12 @@ type Rest<T, K extends keyof T> = Omit<T, K | `$${string}`>;
 /** A client of one service, which keeps its connections. */
 export class Client {
   readonly #caller: Caller;
-  readonly #channels: Channels;
   readonly #lastGood: LastGood | undefined;
   /** The last call found no service: another is not tried as often where an answer of before will do. */
   #down = false;
 
   /** @internal */
   constructor(channels: Channels, options: ClientOptions, store: LastGoodStore | undefined) {
-    this.#channels = channels;
     this.#caller = new Caller(channels, options.token, options.timeoutMs);
     this.#lastGood = store && new LastGood(store, options.token ?? "");
   }
@@ -174,14 +172,14 @@ export class Client {
     return new Session(this, workspaceId, defaults);
   }
 
-  /** Ends all connections. Calls that are under way fail. */
+  /** Ends all connections. Calls that are under way, and later ones, fail. */
   close(): void {
-    this.#channels.close();
+    this.#caller.close();
   }
 
   async #call<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>, given: object, call?: CallOptions,
-  ): Promise<Shown<import("@bufbuild/protobuf").MessageShape<O>>> {
+  ): Promise<Shown<MessageShape<O>>> {
     return toPlain(method.output, await this.#caller.unary(method, toMessage(method.input, given, method.name), call));
   }
 }

@@ -1,7 +1,7 @@
 // The real server, over copies of the example workspace, and what stands between it and a client.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -24,6 +24,7 @@ export async function serve(settings = {}) {
   writeFileSync(config, JSON.stringify({ workspaces: { root: "workspaces" }, log: { level: "error" }, ...settings })); // JSON is YAML
   const server = { workspaces, address: "127.0.0.1:0" };
   let child;
+  process.once("exit", () => child?.kill("SIGKILL"));
   server.start = async () => {
     child = spawn(process.env.PROMPTD_BIN, ["serve", "--config", config, "--listen", server.address], { stdio: ["ignore", "pipe", "inherit"] });
     const late = setTimeout(() => child.kill("SIGKILL"), START_MS);
@@ -48,10 +49,11 @@ export async function serve(settings = {}) {
 // A TCP proxy to an address. It counts connections and the bytes that come back; `hangUps` of the first connections are closed as soon
 // as something is sent.
 export async function proxy(address, { hangUps = 0 } = {}) {
-  const seen = { connections: 0, bytes: 0 };
+  const seen = { connections: 0, bytes: 0, events: new EventEmitter() };
   const open = new Set();
   const listener = createServer((client) => {
     const hangUp = seen.connections++ < hangUps;
+    seen.events.emit("connection");
     const server = connect(Number(address.split(":")[1]), "127.0.0.1");
     const close = () => [client, server].forEach((socket) => socket.destroy());
     client.on("data", (data) => (hangUp ? close() : server.write(data)));

@@ -1,7 +1,7 @@
 // Sessions: what a turn carries, and following a workspace.
 import assert from "node:assert/strict";
 import { appendFileSync, rmSync } from "node:fs";
-import { EventEmitter, on } from "node:events";
+import { EventEmitter, on, once } from "node:events";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -74,7 +74,9 @@ test("a session follows its workspace through a lost connection and a restart", 
   assert.deepEqual(second.changedPaths, ["IDENTITY.md"]);
 
   // With the revision known, nothing is sent twice: what comes next is the next edit.
+  const reconnected = once(way.events, "connection");
   way.cut();
+  await reconnected;
   appendFileSync(join(server.workspaces, "example/IDENTITY.md"), "- It is green.\n");
   const third = await next();
   assert.notEqual(third.workspace.revision, second.workspace.revision);
@@ -94,10 +96,11 @@ test("a session follows its workspace through a lost connection and a restart", 
 test("a watch ends with its workspace, with its signal, and with an error that lasts", async () => {
   const server = await serve();
   const client = new Promptd(server.address);
-  const gone = changes(client.session("locked"));
+  const gone = client.watch("locked");
   await gone.next();
   rmSync(join(server.workspaces, "locked"), { recursive: true });
-  assert.equal((await gone.next()).deleted, true);
+  assert.equal((await gone.next()).value.deleted, true);
+  assert.deepEqual(await gone.next(), { done: true, value: undefined });
 
   const abort = new AbortController();
   for await (const _ of client.watch("example", { signal: abort.signal })) abort.abort();
@@ -105,5 +108,18 @@ test("a watch ends with its workspace, with its signal, and with an error that l
   await assert.rejects(all(client.watch("harbour")), { code: "not_found" });
   assert.equal((await changes(client.session("harbour")).next()).reason, "WORKSPACE_NOT_FOUND");
   client.close();
+  await server.stop();
+});
+
+test("a watch that nobody reads any more is ended, and so are those of a client that is closed", async () => {
+  const server = await serve({ limits: { max_streams: 1 } });
+  const client = new Promptd(server.address);
+  // The server has room for one: each of these could not begin while the one before went on.
+  for (let index = 0; index < 3; index++) for await (const _ of client.watch("example")) break;
+  const watch = client.watch("example");
+  await watch.next();
+  client.close();
+  await assert.rejects(watch.next(), { code: "canceled", message: /the client is closed/ });
+  await assert.rejects(client.assemble("example"), { code: "canceled" });
   await server.stop();
 });

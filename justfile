@@ -33,7 +33,7 @@ skills: tools
 
 # The shell scripts.
 scripts: tools
-    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/deploy .ci/fuzz .ci/mutants tests/polyglot/run tests/clients/python/run tests/browser/run tests/browser/chromium
+    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/deploy .ci/fuzz .ci/mutants tests/polyglot/run tests/clients/python/run tests/clients/node/run tests/clients/node/certificates tests/browser/run tests/browser/chromium
 
 # The lints, all of them as errors.
 clippy:
@@ -70,6 +70,10 @@ polyglot: release
 # The Python client: built, installed into an empty environment, tested there.
 client-python: release
     PROMPTD_BIN={{promptd}} tests/clients/python/run
+
+# The client for Node and browsers: built as a file, installed into an empty folder, and tested there.
+client-node: release
+    PROMPTD_BIN={{promptd}} tests/clients/node/run
 
 # The inspector in a real browser: `just browser live` for one file of tests.
 browser *file: release

@@ -35,11 +35,12 @@ pub(super) fn breakpoints(prompt: &Prompt<'_>, provider: &Provider) -> Vec<usize
 }
 
 /// The last system message of the stable front, and that of the front that stays the same through a session. A message counts
-/// only as a whole: a section that another turn has in it would be another block.
+/// only as a whole: a section that another turn has in it, also at its end, would be another block.
 fn fronts(messages: &[Message<'_>]) -> Vec<usize> {
     let end = |bytes: fn(&CachePrefix) -> u64| {
         let stays = |message: &&Message<'_>| {
-            message.origin.is_none() && bytes(&message.cache_prefix) == message.content.len() as u64
+            let prefix = &message.cache_prefix;
+            message.origin.is_none() && !prefix.has_gap && bytes(prefix) == message.content.len() as u64
         };
         let front = messages.iter().take_while(stays).count();
         messages[..front].iter().rposition(|message| message.role == Role::System)
@@ -50,7 +51,9 @@ fn fronts(messages: &[Message<'_>]) -> Vec<usize> {
 /// The first message that a mark must not be behind. A system message comes before the whole conversation for a provider that
 /// takes these apart, wherever it is in the prompt, unless it stays behind the conversation.
 fn first_volatile(messages: &[Message<'_>], trailing: Option<(usize, Behind)>) -> usize {
-    let is_volatile = |message: &Message<'_>| message.origin.is_none() && message.stability == Stability::Volatile;
+    let is_volatile = |message: &Message<'_>| {
+        message.origin.is_none() && (message.stability == Stability::Volatile || message.cache_prefix.has_gap)
+    };
     let end = trailing.filter(|(_, behind)| *behind != Behind::SystemPart).map_or(messages.len(), |(first, _)| first);
     if messages[..end].iter().any(|message| is_volatile(message) && message.role == Role::System) {
         return 0;
@@ -60,7 +63,9 @@ fn first_volatile(messages: &[Message<'_>], trailing: Option<(usize, Behind)>) -
 
 /// The last of the system messages at the front, as kern marks it.
 fn front_as_system(messages: &[Message<'_>]) -> Vec<usize> {
-    let is_front = |message: &&Message<'_>| message.role == Role::System && message.stability <= Stability::Session;
+    let is_front = |message: &&Message<'_>| {
+        message.role == Role::System && message.stability <= Stability::Session && !message.cache_prefix.has_gap
+    };
     let front = messages.iter().take_while(is_front).count();
     front.checked_sub(1).into_iter().collect()
 }

@@ -205,7 +205,7 @@ impl<'a> Assembly<'a> {
             }
         }
         let joined = JoinedMessage::new(spec, blocks, self.next(spec), &mut self.sections);
-        let has_gap = joined.has_gap;
+        let has_gap = joined.cache_prefix.has_gap;
         if !joined.content.is_empty() {
             self.add(spec, joined.into_message(spec));
         }
@@ -238,7 +238,7 @@ impl<'a> Assembly<'a> {
         if !message.content.is_empty() {
             self.add(spec, message.shared(spec, memo));
         }
-        self.has_gap |= message.has_gap && !spec.is_card;
+        self.has_gap |= message.cache_prefix.has_gap && !spec.is_card;
     }
 
     fn conversation(&mut self, window: ConversationWindow<'a>) {

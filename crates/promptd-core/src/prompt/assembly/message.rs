@@ -20,9 +20,7 @@ pub(super) struct JoinedMessage {
     size: Size,
     stability: Stability,
     digest: Digest,
-    cache_prefix: CachePrefix,
-    /// Whether a volatile section of it has no text, so that another turn may have more here.
-    pub has_gap: bool,
+    pub cache_prefix: CachePrefix,
 }
 
 impl JoinedMessage {
@@ -53,7 +51,7 @@ impl JoinedMessage {
 
     /// The prompt's message, made for one turn.
     pub(super) fn into_message(self, spec: &MessageSpec) -> Message<'_> {
-        let Self { content, size, stability, digest, cache_prefix, has_gap: _ } = self;
+        let Self { content, size, stability, digest, cache_prefix } = self;
         Message {
             role: spec.role,
             name: &spec.name,
@@ -137,8 +135,12 @@ impl Builder {
             content: self.content,
             stability: self.stability,
             digest,
-            cache_prefix: CachePrefix { bytes, chunks: self.chunks, session_bytes: self.session },
-            has_gap: self.has_gap,
+            cache_prefix: CachePrefix {
+                bytes,
+                chunks: self.chunks,
+                session_bytes: self.session,
+                has_gap: self.has_gap,
+            },
         }
     }
 }

@@ -125,6 +125,8 @@ pub struct CachePrefix {
     pub chunks: Vec<Digest>,
     /// The length in bytes of those that stay the same through a session, separators included.
     pub session_bytes: u64,
+    /// Whether a volatile section of the message has no text: another turn may have a longer message here.
+    pub has_gap: bool,
 }
 
 /// How much of a prompt's beginning stays the same from turn to turn, so that a provider can keep it in its cache.

@@ -12,7 +12,8 @@ from promptd.v1 import promptd_pb2 as pb
 PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 SYSTEM_APART = ("anthropic-messages", "bedrock-converse", "gemini")
 TRAILING_AS_USER = (*SYSTEM_APART, "openrouter-chat")
-ENDS_TRIMMED = ("anthropic-messages", "bedrock-converse")
+ENDS_TRIMMED = ("anthropic-messages", "bedrock-converse", "openrouter-chat")
+BEGINS_WITH_THE_USER = (*SYSTEM_APART, "openrouter-chat")
 
 
 def expected(prompt, kind, trailing=False):
@@ -31,10 +32,11 @@ def expected(prompt, kind, trailing=False):
         return pb.ROLE_USER if message.role == pb.ROLE_SYSTEM and index > behind else message.role
 
     messages = list(enumerate(prompt.messages))
-    if apart:
+    if kind in BEGINS_WITH_THE_USER:
         users = [index for index, m in messages if role_of(index) == pb.ROLE_USER and m.content.strip()]
         first = users[0] if users else len(messages)
         messages = [(index, m) for index, m in messages if index >= first or role_of(index) == pb.ROLE_SYSTEM]
+    if apart:
         messages.sort(key=lambda message: role_of(message[0]) != pb.ROLE_SYSTEM)
     for index, message in messages:
         if message.role == pb.ROLE_TOOL:
@@ -57,9 +59,9 @@ def expected(prompt, kind, trailing=False):
 
 def said(content, kind, calls):
     """Whether a text is sent: not all providers take blank ones."""
-    if kind in ENDS_TRIMMED:
+    if kind in BEGINS_WITH_THE_USER:
         return content.strip() != ""
-    return content != "" or (kind != "gemini" and not calls)
+    return content != "" or not calls
 
 
 def arguments(text, kind):

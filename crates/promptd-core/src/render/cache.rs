@@ -100,7 +100,9 @@ impl<'p> Read<'p> {
         let provider = ProviderTable::built_in().of(format);
         let fragment = match format {
             RenderFormat::Text | RenderFormat::OpenaiChat => Fragment::new(prompt, openai::CHAT_IDS, provider),
-            RenderFormat::OpenrouterChat => Fragment::new(prompt, openrouter::IDS, provider),
+            RenderFormat::OpenrouterChat => {
+                Fragment::new(prompt, openrouter::IDS, provider).beginning_with_the_user(openrouter::IDS.provider)
+            }
             RenderFormat::OpenaiResponses => Fragment::new(prompt, openai::RESPONSES_IDS, provider),
             RenderFormat::AnthropicMessages => {
                 Fragment::new(prompt, anthropic::IDS, provider).beginning_with_the_user(anthropic::IDS.provider)
@@ -119,7 +121,13 @@ impl<'p> Read<'p> {
             Block { index, message, role: fragment.role(index, message), ids, is_marked: marks.contains(&index) }
         };
         let is_sent = |(_, message): &(usize, &Message<'_>)| {
-            !message.content.is_empty() || message.role == Role::Tool || !tool_calls(message).is_empty()
+            let is_blank = match format {
+                RenderFormat::Text | RenderFormat::OpenaiChat | RenderFormat::OpenaiResponses => {
+                    message.content.is_empty()
+                }
+                _ => message.content.trim().is_empty(),
+            };
+            !is_blank || message.role == Role::Tool || !tool_calls(message).is_empty()
         };
         let mut blocks: Vec<_> = fragment.messages().filter(is_sent).map(block).collect();
         if provider.takes_system_apart() {

@@ -13,7 +13,7 @@ pub(super) const IDS: IdRule = IdRule { provider: "Gemini", max_bytes: 64, chara
 
 /// `systemInstruction`, one part a system message wherever it stood, and `contents`.
 ///
-/// Messages of one role that follow each other are one content of several parts; empty texts have no part. A tool
+/// Messages of one role that follow each other are one content of several parts; blank texts have no part. A tool
 /// result is named after the call that it answers; the conversation begins with the user. Speakers' names have no place there.
 pub(super) fn generate_content(prompt: &Prompt<'_>) -> Rendered {
     let fragment = Fragment::new(prompt, IDS, ProviderTable::built_in().of(RenderFormat::Gemini))
@@ -40,7 +40,7 @@ fn parts(fragment: &Fragment<'_>, index: usize, message: &Message<'_>) -> Vec<Va
         return vec![json!({ "functionResponse": answer })];
     }
     let mut parts = Vec::new();
-    if !message.content.is_empty() {
+    if !message.content.trim().is_empty() {
         parts.push(json!({ "text": message.content }));
     }
     for (call, id) in tool_calls(message).iter().zip(fragment.ids.calls(index)) {
@@ -55,6 +55,18 @@ mod tests {
         super::sample::{self, json},
         *,
     };
+    use crate::turn::{ConversationMessage, Role};
+
+    #[test]
+    fn blank_texts_have_no_part() {
+        let said = [
+            ConversationMessage::new(Role::System, "\u{85}"),
+            ConversationMessage::new(Role::User, "hi"),
+            ConversationMessage::new(Role::Assistant, " \n"),
+        ];
+        let rendered = generate_content(&sample::prompt(said.iter().map(sample::carried).collect()));
+        assert_eq!(json(&rendered), json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}));
+    }
 
     #[test]
     fn system_is_apart_and_tools_are_parts() {

@@ -2,8 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Fragment, IdRule, ProviderTable, RenderFormat, Rendered, breakpoints::breakpoints, is_plain, openai};
-use crate::{prompt::Prompt, turn::Role};
+use super::{
+    Fragment, IdRule, ProviderTable, RenderFormat, Rendered, breakpoints::breakpoints, is_plain, openai, tool_calls,
+};
+use crate::{
+    prompt::{Message, Prompt},
+    turn::Role,
+};
 
 /// Ids go on to the model's own provider; these are accepted by each.
 pub(super) const IDS: IdRule = IdRule { provider: "OpenRouter", max_bytes: 40, characters: Some(is_plain) };
@@ -13,11 +18,18 @@ pub(super) const IDS: IdRule = IdRule { provider: "OpenRouter", max_bytes: 40, c
 ///
 /// A system message is a list of one part, marked or not, so that its form never changes; so is a user's message that is
 /// marked. Messages of the assistant and results of tools keep their text, and have the mark beside it.
+///
+/// Where the marks mean something the request goes on to Anthropic, whose rules hold: blank texts are left out, the
+/// conversation begins with the user, and white space at the end of a last message of the assistant is removed.
 pub(super) fn chat(prompt: &Prompt<'_>) -> Rendered {
-    let fragment = Fragment::new(prompt, IDS, ProviderTable::built_in().of(RenderFormat::OpenrouterChat));
+    let fragment = Fragment::new(prompt, IDS, ProviderTable::built_in().of(RenderFormat::OpenrouterChat))
+        .beginning_with_the_user(IDS.provider);
     let marked = breakpoints(prompt, ProviderTable::built_in().of(RenderFormat::OpenrouterChat));
     let message = |(index, message)| {
         let mut out = openai::chat_message(&fragment, index, message);
+        if message.role == Role::Assistant && message.content.trim().is_empty() {
+            out["content"] = Value::Null;
+        }
         let is_marked = marked.binary_search(&index).is_ok();
         match fragment.role(index, message) {
             Role::System => as_part(&mut out, is_marked),
@@ -27,8 +39,22 @@ pub(super) fn chat(prompt: &Prompt<'_>) -> Rendered {
         }
         out
     };
-    let messages: Vec<Value> = fragment.messages().map(message).collect();
+    let mut messages: Vec<Value> = fragment.messages().filter(has_content).map(message).collect();
+    trim_end(&mut messages);
     fragment.rendered(&json!({ "messages": messages }))
+}
+
+/// Whether anything of a message is sent: a result may be empty, and calls need no text.
+fn has_content((_, message): &(usize, &Message<'_>)) -> bool {
+    message.role == Role::Tool || !message.content.trim().is_empty() || !tool_calls(message).is_empty()
+}
+
+/// Removes white space at the end of a last message of the assistant.
+fn trim_end(messages: &mut [Value]) {
+    let Some(last) = messages.last_mut().filter(|last| last["role"] == Role::Assistant.as_str()) else { return };
+    if let Some(Value::String(text)) = last.get_mut("content") {
+        text.truncate(text.trim_end().len());
+    }
 }
 
 /// Makes the content a list of one part, which has the mark.
@@ -80,6 +106,37 @@ mod tests {
         let marked = json!({"role": "user", "content": [{"type": "text", "text": "d", "cache_control": kept}]});
         assert_eq!(at(27), marked);
         assert_eq!(rendered.text.matches("cache_control").count(), 3);
+    }
+
+    #[test]
+    fn what_anthropic_refuses_is_not_sent() {
+        let calling = |text: &str| ConversationMessage {
+            tool_calls: vec![ToolCall { id: "c1".into(), name: "t".into(), arguments_json: "{}".into() }],
+            ..ConversationMessage::new(Role::Assistant, text)
+        };
+        let said = [
+            ConversationMessage::new(Role::Assistant, "Welcome."),
+            ConversationMessage::new(Role::User, "hi \n"),
+            ConversationMessage::new(Role::System, ""),
+            ConversationMessage::new(Role::Assistant, " \n"),
+            calling(" "),
+            ConversationMessage { tool_call_id: "c1".into(), ..ConversationMessage::new(Role::Tool, "") },
+            ConversationMessage::new(Role::User, "\u{85}"),
+            ConversationMessage::new(Role::Assistant, "Go on: \n"),
+        ];
+        let rendered = chat(&sample::prompt(said.iter().map(carried).collect()));
+        let calls = json!([{"id": "c1", "type": "function", "function": {"name": "t", "arguments": "{}"}}]);
+        assert_eq!(
+            json(&rendered),
+            json!({"messages": [
+                {"role": "user", "content": "hi \n"},
+                {"role": "assistant", "content": null, "tool_calls": calls},
+                {"role": "tool", "tool_call_id": "c1", "content": ""},
+                {"role": "assistant", "content": "Go on:"},
+            ]})
+        );
+        let [finding] = &rendered.findings[..] else { panic!("{:?}", rendered.findings) };
+        assert!(finding.message.starts_with("1 messages before the user's first"), "{}", finding.message);
     }
 
     #[test]

@@ -25,7 +25,7 @@ struct Rule {
     holds: fn(&Value) -> Broken,
 }
 
-const RULES: [Rule; 25] = [
+const RULES: [Rule; 28] = [
     Rule {
         format: RenderFormat::AnthropicMessages,
         what: "the first message is the user's",
@@ -86,6 +86,17 @@ const RULES: [Rule; 25] = [
         holds: |f| ids(&chat_calls(f), 40, true),
     },
     Rule { format: RenderFormat::OpenrouterChat, what: "at most four breakpoints", holds: anthropic_breakpoints },
+    Rule {
+        format: RenderFormat::OpenrouterChat,
+        what: "the first message but the system's is the user's",
+        holds: openrouter_begins,
+    },
+    Rule { format: RenderFormat::OpenrouterChat, what: "no text is blank", holds: openrouter_texts },
+    Rule {
+        format: RenderFormat::OpenrouterChat,
+        what: "the last message has no white space at its end",
+        holds: openrouter_end,
+    },
     Rule {
         format: RenderFormat::OpenaiResponses,
         what: "all results follow their calls directly",
@@ -271,6 +282,28 @@ fn chat_results(fragment: &Value) -> Broken {
     check(waiting.is_empty(), || format!("no results: {waiting:?}"))
 }
 
+fn openrouter_begins(fragment: &Value) -> Broken {
+    let first = messages(fragment).iter().find(|message| message["role"] != "system");
+    check(first.is_none_or(|first| first["role"] == "user"), || format!("{first:?}"))
+}
+
+fn openrouter_texts(fragment: &Value) -> Broken {
+    let spoken = messages(fragment).iter().filter(|message| message["role"] != "tool");
+    spoken.clone().try_for_each(|message| {
+        let content = &message["content"];
+        let texts = content.as_str().into_iter().chain(array(message, "content").iter().map(|part| text(part, "text")));
+        let calls = !array(message, "tool_calls").is_empty();
+        check(!content.is_null() || calls, || message.to_string())?;
+        check(texts.clone().all(|text| !text.trim().is_empty()), || message.to_string())
+    })
+}
+
+fn openrouter_end(fragment: &Value) -> Broken {
+    let Some(last) = messages(fragment).last().filter(|last| last["role"] == "assistant") else { return Ok(()) };
+    let last = text(last, "content");
+    check(last.trim_end() == last, || format!("{last:?}"))
+}
+
 fn responses_results(fragment: &Value) -> Broken {
     let mut waiting: Vec<&str> = Vec::new();
     let mut used = HashSet::new();
@@ -294,9 +327,12 @@ fn responses_results(fragment: &Value) -> Broken {
 fn gemini_texts(fragment: &Value) -> Broken {
     for content in contents(fragment) {
         check(!array(content, "parts").is_empty(), || "an empty content".into())?;
-        check(array(content, "parts").iter().all(|part| part.get("text").is_none_or(|text| text != "")), || {
-            content.to_string()
-        })?;
+        check(
+            array(content, "parts")
+                .iter()
+                .all(|part| part.get("text").is_none_or(|text| !text.as_str().unwrap().trim().is_empty())),
+            || content.to_string(),
+        )?;
     }
     Ok(())
 }

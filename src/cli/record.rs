@@ -6,7 +6,7 @@ use std::{
     process::ExitCode,
 };
 
-use clap::Subcommand;
+use clap::{Subcommand, builder::NonEmptyStringValueParser};
 use promptd::config::Overrides;
 use promptd_core::{finding::escape, text::thousands};
 use promptd_record::Folder;
@@ -34,7 +34,7 @@ enum Command {
     /// they may be the user's too.
     Delete {
         /// The user's id.
-        #[arg(long, value_name = "ID")]
+        #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
         user: String,
         #[command(flatten)]
         place: Place,

@@ -88,6 +88,18 @@ fn calls_are_recorded_counted_and_removed_by_user() {
 }
 
 #[test]
+fn an_empty_id_is_refused_and_removes_nothing() {
+    let home = site("");
+    let service = serve(home.path());
+    assemble(&service.address(), of_user("ada")).unwrap();
+    service.stop();
+    let ran = run(home.path(), &["record", "delete", "--dir", "data/records", "--user", ""]);
+    assert!(ran.code == 2 && ran.out.is_empty() && ran.err.contains("--user <ID>"), "{ran:?}");
+    let stat = run(home.path(), &["record", "stat", "--dir", "data/records"]);
+    assert!(stat.out.starts_with("harbor: 1 request, 1 revision\n"), "{stat:?}");
+}
+
+#[test]
 fn without_a_folder_nothing_is_recorded() {
     let home = folder(&[("promptd.yaml", CONFIG), ("all/harbor/AGENTS.md", "A.")]);
     let mut service = serve(home.path());

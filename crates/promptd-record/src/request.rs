@@ -189,8 +189,8 @@ impl Folder {
         })
     }
 
-    /// The ids by which the user of a request is known: those of the user and of the channel.
-    pub(crate) fn users(&self, file: &RequestFile) -> Result<[String; 2], Damage> {
+    /// The ids by which the user of a request is known: of those of the user and of the channel, the ones that it has.
+    pub(crate) fn users(&self, file: &RequestFile) -> Result<Vec<String>, Damage> {
         let bytes = self.read_request(file)?;
         let turn = StoredRequest::decode(&*bytes)
             .and_then(|stored| proto::AssemblePromptRequest::decode(&*stored.request))
@@ -200,7 +200,8 @@ impl Folder {
             what: format!("is damaged: {error}"),
             is_gone: false,
         })?;
-        Ok([turn.user.unwrap_or_default().id, turn.channel.unwrap_or_default().user_id])
+        let ids = [turn.user.unwrap_or_default().id, turn.channel.unwrap_or_default().user_id];
+        Ok(ids.into_iter().filter(|id| !id.is_empty()).collect())
     }
 }
 

@@ -98,6 +98,16 @@ fn a_users_requests_are_removed_and_no_others() {
 }
 
 #[test]
+fn nobody_has_the_empty_id() {
+    let (home, folder) = filled(2);
+    let recorder = Recorder::start(options(home.path(), &[])).unwrap();
+    call(&recorder, &revision(&harbor()), proto::Turn::default(), None, NOW + 2);
+    assert!(recorder.flush(PATIENCE));
+    assert_eq!(folder.delete_user("").unwrap().requests, 0);
+    assert_eq!(seconds(&home), [0, 1, 2], "one has neither a user nor a channel, the others no channel");
+}
+
+#[test]
 fn a_revision_that_was_removed_meanwhile_is_stored_again() {
     let site = Site::new();
     let harbor = revision(&harbor());

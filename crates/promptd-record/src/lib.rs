@@ -24,6 +24,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub use ephemeral::without as without_ephemeral;
 pub use folder::{Damage, Folder, FolderError, RequestFile};
 pub use origin::RecordedRevision;
 pub use recorder::{MAX_QUEUED, MAX_QUEUED_BYTES, Options, Recorder};

@@ -84,13 +84,9 @@ fn the_ephemeral_prompt_of_a_workspace_is_not_recorded() {
     }
 }
 
-#[test]
-fn a_last_good_workspace_yaml_has_no_ephemeral_prompt_either() {
-    const SECRET: &str = "sealed-orders";
-    let site = Site::new();
-    let good = with_ephemeral(&format!("agent: {{name: Harbor, ephemeral_system_prompt: {SECRET}}}\n"));
-    let broken = harbor().file("workspace.yaml", format!("agent: {{ephemeral_system_prompt: {SECRET}\nagent: [\n"));
-    let capturing = Capturing::new(&broken, None);
+/// A revision of files whose `workspace.yaml` is not valid, over a good one.
+fn over(good: &Revision, broken: &MemoryTree) -> Revision {
+    let capturing = Capturing::new(broken, None);
     let origin = Origin { tree: good.origin.tree.clone(), ..(*good.origin).clone() };
     let snapshot = load(&Load {
         id: &origin.id,
@@ -104,9 +100,63 @@ fn a_last_good_workspace_yaml_has_no_ephemeral_prompt_either() {
     .unwrap();
     let origin = Origin { tree: capturing.finish().unwrap(), ..origin }.behind(Some(&good.origin), &snapshot).unwrap();
     assert!(origin.previous.is_some());
-    site.call(&Revision { origin: Arc::new(origin), prepared: snapshot.into() }, turn("u-1"));
-    assert_eq!((site.recorded().len(), repeat(&site.dir())), (1, 1));
-    assert_eq!(occurs(SECRET, &site.dir()), Vec::<PathBuf>::new());
+    Revision { origin: Arc::new(origin), prepared: snapshot.into() }
+}
+
+#[test]
+fn an_invalid_workspace_yaml_is_not_recorded_nor_the_ephemeral_prompt_of_the_last_good_one() {
+    const SECRET: &str = "sealed-orders";
+    let good = format!("agent: {{name: Harbor, ephemeral_system_prompt: {SECRET}}}\n");
+    for broken in [
+        format!("agent: {{ephemeral_system_prompt: {SECRET}\nagent: [\n"),
+        format!("agent: {{name: Harbor, ephemeral_sytem_prompt: {SECRET}}}\n"),
+        format!("agent: {{name: Harbor}}\nephemeral_system_prompt: {SECRET}\n"),
+        format!("agents: {{ephemeral_system_prompt: {SECRET}}}\n"),
+    ] {
+        for good in [&*good, "agent: {name: Harbor}\n"] {
+            let site = Site::new();
+            let (good, broken) = (with_ephemeral(good), harbor().file("workspace.yaml", broken.clone()));
+            site.call(&over(&good, &broken), turn("u-1"));
+            assert_eq!((site.recorded().len(), repeat(&site.dir())), (1, 1), "{broken:?}");
+            assert_eq!(occurs(SECRET, &site.dir()), Vec::<PathBuf>::new(), "{broken:?}");
+        }
+    }
+}
+
+#[test]
+fn an_ephemeral_prompt_in_a_comment_is_not_recorded() {
+    const SECRET: &str = "sealed-orders";
+    for yaml in ["agent: {name: Harbor}\n", ""] {
+        let site = Site::new();
+        let harbor = with_ephemeral(&format!("{yaml}# agent: {{ephemeral_system_prompt: {SECRET}}}\n"));
+        site.call(&harbor, turn("u-1"));
+        assert_eq!((site.recorded().len(), repeat(&site.dir())), (1, 1));
+        assert_eq!(occurs(SECRET, &site.dir()), Vec::<PathBuf>::new());
+    }
+}
+
+/// A link is read like the file that it leads to.
+#[test]
+fn a_link_to_workspace_yaml_does_not_bring_its_ephemeral_prompt_into_the_records() {
+    const SECRET: &str = "sealed-orders";
+    let yaml = format!("agent: {{ephemeral_system_prompt: {SECRET}}}\ncontext: {{files: [{{path: link.md}}]}}\n");
+    let misspelt = yaml.replace("ephemeral_system", "ephemeral_sytem");
+    let linked = |yaml: &str| {
+        ["workspace.yaml", "link.md", "HEARTBEAT.md", "skills/tides/ws.yaml"]
+            .into_iter()
+            .fold(harbor(), |tree, path| tree.file(path, yaml))
+    };
+    let good = revision(&linked(&yaml));
+    for revision in [over(&good, &linked(&misspelt)), good] {
+        let site = Site::new();
+        site.call(&revision, turn("u-1"));
+        assert_eq!((site.recorded().len(), repeat(&site.dir())), (1, 1));
+        assert_eq!(occurs(SECRET, &site.dir()), Vec::<PathBuf>::new());
+    }
+    let short = Settings { max_file_bytes: yaml.find(SECRET).unwrap() + SECRET.len(), ..Settings::default() };
+    let site = Site::new();
+    site.call(&revision_with(&linked(&yaml), short), turn("u-1"));
+    assert_eq!((site.recorded().len(), occurs(SECRET, &site.dir())), (1, Vec::new()), "a link that is read in part");
 }
 
 #[test]

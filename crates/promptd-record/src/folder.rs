@@ -28,6 +28,8 @@ use crate::disk::{Disk, Listed};
 
 /// The first version.
 const FORMAT: &str = "promptd-record 1\n";
+/// The most bytes of a format that are read.
+const MAX_FORMAT_BYTES: u64 = 256;
 const FORMAT_FILE: &str = "FORMAT";
 const UNFINISHED: &str = "unfinished";
 /// No file of the folder is larger.
@@ -49,7 +51,7 @@ pub enum FolderError {
     Missing(PathBuf),
     /// It has other files.
     NotARecord(PathBuf),
-    /// It was written in another format, given by its first line.
+    /// It was written in another format, given by the text of its file.
     OtherFormat(PathBuf, String),
     /// The system refuses.
     Failed(PathBuf, io::Error),
@@ -119,11 +121,12 @@ impl Folder {
 
     fn check_format(&self) -> Result<(), FolderError> {
         let root = self.root.clone();
-        match self.disk.read(&root.join(FORMAT_FILE), 256) {
-            Ok(format) if format == FORMAT.as_bytes() => Ok(()),
+        match self.disk.read(&root.join(FORMAT_FILE), MAX_FORMAT_BYTES) {
+            // Some ways to copy or to restore a file change how its last line ends.
+            Ok(format) if format.trim_ascii_end() == FORMAT.trim_end().as_bytes() => Ok(()),
             Ok(format) => {
-                let text = String::from_utf8_lossy(&format);
-                Err(FolderError::OtherFormat(root, text.lines().next().unwrap_or_default().escape_debug().collect()))
+                let text = String::from_utf8_lossy(format.trim_ascii_end());
+                Err(FolderError::OtherFormat(root, text.escape_debug().collect()))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(match self.disk.exists(&root) {
                 Ok(false) => FolderError::Missing(root),

@@ -40,6 +40,7 @@ impl Reader {
 
     fn fields(&mut self, message: &MessageDescriptor, members: &Members<'_>) {
         let mut seen = Vec::with_capacity(members.len());
+        let mut chosen: Vec<FieldDescriptor> = Vec::new();
         for (key, json) in members {
             let field = message.get_field_by_json_name(key).or_else(|| message.get_field_by_name(key));
             let Some(field) = field else {
@@ -50,9 +51,16 @@ impl Reader {
                 if seen.contains(&field.number()) {
                     this.fault("is given twice".into());
                 }
+                let other = chosen.iter().find(|other| is_other_choice(other, &field));
+                if let Some(other) = other.filter(|_| is_given(&field, json)) {
+                    this.fault(format!("is given together with `{}`: only one of them can be", other.name()));
+                }
                 this.field(&field, json);
             });
             seen.push(field.number());
+            if is_given(&field, json) && field.containing_oneof().is_some() {
+                chosen.push(field);
+            }
         }
     }
 
@@ -69,7 +77,7 @@ impl Reader {
                 Json::Null => {}
                 _ => self.wrong("a list", json),
             },
-            (None, Json::Null) if !is_any_value(&kind) => {}
+            (None, json) if !is_given(field, json) => {}
             (None, json) => self.value(tag, &kind, json),
         }
     }
@@ -107,6 +115,9 @@ impl Reader {
                             expected(kind),
                             inline(text, MAX_SHOWN_CHARS).text
                         ));
+                    }
+                    Json::Text(_) if matches!(kind, Kind::Bytes) => {
+                        self.fault(format!("must be {}, which it is not", expected(kind)));
                     }
                     _ => self.wrong(&expected(kind), json),
                 }
@@ -204,6 +215,16 @@ impl Reader {
     fn fault(&mut self, message: String) {
         self.violations.add(self.path.strip_prefix('.').unwrap_or_default(), message);
     }
+}
+
+/// Whether JSON's value is one of the field's: `null` is as good as none.
+fn is_given(field: &FieldDescriptor, json: &Json<'_>) -> bool {
+    *json != Json::Null || is_any_value(&field.kind())
+}
+
+/// Whether a message has one of the two fields at most. An optional field is in a oneof of its own.
+fn is_other_choice(one: &FieldDescriptor, other: &FieldDescriptor) -> bool {
+    one.number() != other.number() && one.containing_oneof() == other.containing_oneof()
 }
 
 /// Where `null` is a value like any other.

@@ -40,6 +40,68 @@ fn every_mistake_is_reported_at_once_with_its_path() {
 }
 
 #[test]
+fn one_of_a_choice_is_taken_and_null_is_none_of_it() {
+    let diff = message("promptd.v1.DiffPromptRequest");
+    let read = |json: &str| {
+        let read = read(&diff, json.as_bytes(), MAX_VALUES).map_err(|found| found[0].to_string());
+        read.map(|bytes| proto::DiffPromptRequest::decode(&*bytes).unwrap().after)
+    };
+    let said = |json: &str| read(json).unwrap_err();
+    assert_eq!(
+        said(r#"{"proposed": {}, "afterRevision": ""}"#),
+        "after_revision: is given together with `proposed`: only one of them can be"
+    );
+    assert_eq!(
+        said(r#"{"after_revision": "r", "proposed": {}}"#),
+        "proposed: is given together with `after_revision`: only one of them can be"
+    );
+    let revision = Some(proto::diff_prompt_request::After::AfterRevision(String::new()));
+    for json in [r#"{"proposed": null, "afterRevision": ""}"#, r#"{"afterRevision": "", "proposed": null}"#] {
+        assert_eq!(read(json), Ok(revision.clone()), "{json}");
+    }
+    assert_eq!(read(r#"{"proposed": null, "afterRevision": null}"#), Ok(None));
+    assert_eq!(said(r#"{"proposed": {}, "proposed": {}}"#), "proposed: is given twice");
+}
+
+/// No two fields of any choice of the contract can be given, and all optional fields can.
+#[test]
+fn every_choice_of_the_contract_is_one() {
+    let own = descriptors().all_messages().filter(|message| message.full_name().starts_with("promptd."));
+    for message in own {
+        let empty = |field: &prost_reflect::FieldDescriptor| {
+            if field.kind().as_message().is_some() { "{}" } else { "\"\"" }
+        };
+        for choice in message.oneofs().filter(|choice| !choice.is_synthetic()) {
+            let fields: Vec<_> = choice.fields().collect();
+            for pair in fields.windows(2) {
+                let json = format!(
+                    r#"{{"{}": {}, "{}": {}}}"#,
+                    pair[0].name(),
+                    empty(&pair[0]),
+                    pair[1].name(),
+                    empty(&pair[1])
+                );
+                let said = read(&message, json.as_bytes(), MAX_VALUES).unwrap_err();
+                assert!(said.iter().any(|found| found.message.contains(pair[0].name())), "{json}: {said:?}");
+            }
+        }
+    }
+    assert!(request(r#"{"turn": {"persona": "a", "ephemeralSystemPrompt": "b"}}"#).is_ok());
+}
+
+#[test]
+fn bytes_that_are_no_base64_are_said() {
+    let files = message("promptd.v1.DiffPromptRequest");
+    for (json, message) in
+        [(r#""sealed orders!""#, "must be base64 text, which it is not"), ("7", "must be base64 text, not 7")]
+    {
+        let json = format!(r#"{{"proposed": {{"files": [{{"path": "AGENTS.md", "content": {json}}}]}}}}"#);
+        let said = read(&files, json.as_bytes(), MAX_VALUES).unwrap_err();
+        assert_eq!(said[0].to_string(), format!("proposed.files[0].content: {message}"));
+    }
+}
+
+#[test]
 fn what_is_no_json_or_no_object_is_said() {
     for json in ["", " ", "{", "[]", "\"text\"", "nul", "{\"a\": 1} x", "{\"a\": 1e999}", "{\"a\": \"\u{1}\"}"] {
         let said = request(json).unwrap_err();

@@ -21,12 +21,12 @@ use super::{
     load::{Offline, WorkspaceArgument},
     print,
     settings::{self, ConfigFile},
-    turn_file::{self, EXTENSION, TURNS_FOLDER},
+    turn_file::{self, EXTENSIONS, TURNS_FOLDER},
 };
 
 /// Writes the expected prompts of a workspace's turns.
 ///
-/// For each turn file in `.promptd/turns`, such as `hello.yaml`, it writes `hello.prompt` beside it. Keep both with the workspace:
+/// For each turn file in `.promptd/turns`, such as `hello.yaml`, `hello.yml` or `hello.json`, it writes `hello.prompt` beside it. Keep both with the workspace:
 /// `promptd check --snapshots` compares the prompts as they are now with them, and a review shows what an edit changed.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -54,12 +54,12 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
         let Snapshots { turns, unused } = Snapshots::of(&offline, workspace)?;
         if turns.is_empty() {
             return Err(Failure::run(format!(
-                "{0} has no turns: there is no file {TURNS_FOLDER}/NAME.{EXTENSION} in it\n  write one with the fields of a \
+                "{0} has no turns: there is no file {TURNS_FOLDER}/NAME.yaml in it\n  write one with the fields of a \
                  request's turn, such as `user: {{name: Ada}}`",
                 workspace.folder
             )));
         }
-        for Turn { path, fresh, kept } in turns {
+        for Turn { path, fresh, kept, .. } in turns {
             match fresh {
                 Ok(text) if kept.as_deref() == Some(&*text) => {
                     print(format_args!("unchanged {}\n", shown(workspace, &path)))?;
@@ -92,23 +92,24 @@ pub(super) fn compare(offline: &Offline, workspace: &WorkspaceArgument) -> Resul
     let mut found = Vec::new();
     let mut add = |finding, diff| found.push(Differing { finding, diff });
     let Snapshots { turns, unused } = Snapshots::of(offline, workspace)?;
-    for Turn { path, fresh, kept } in turns {
+    for Turn { file, path, fresh, kept } in turns {
         match (fresh, kept) {
             (Err(findings), _) => findings.into_iter().for_each(|finding| add(finding, TextDiff::default())),
             (Ok(_), None) => {
-                let message = format!("the turn {} has no snapshot", turn_of(&path));
+                let message = format!("the turn {file} has no snapshot");
                 add(Finding::new(Code::SnapshotMissing, Place::file(path), message), TextDiff::default());
             }
             (Ok(fresh), Some(kept)) if fresh != kept => {
                 let diff = TextDiff::of(&kept, &fresh);
-                let message = format!("the prompt of {} is not the expected one", turn_of(&path));
+                let message = format!("the prompt of {file} is not the expected one");
                 add(Finding::new(Code::SnapshotDiffers, Place::at(path, first_line(&diff), 1), message), diff);
             }
             (Ok(_), Some(_)) => {}
         }
     }
     for path in unused {
-        let message = format!("there is no turn {}", turn_of(&path));
+        let turn = Path::new(&path).with_extension(EXTENSIONS[0]);
+        let message = format!("there is no turn {}", turn.display());
         add(Finding::new(Code::SnapshotUnused, Place::file(path), message), TextDiff::default());
     }
     Ok(found)
@@ -129,6 +130,8 @@ struct Snapshots {
 }
 
 struct Turn {
+    /// Its file, relative to the workspace.
+    file: String,
     /// Its snapshot, relative to the workspace.
     path: String,
     /// The snapshot as it would be written now; the error has why there is no prompt.
@@ -139,8 +142,8 @@ struct Turn {
 
 impl Snapshots {
     fn of(offline: &Offline, workspace: &WorkspaceArgument) -> Result<Self, Failure> {
-        let files = turn_file::of_workspace(workspace.path(), EXTENSION)?;
-        let kept = turn_file::of_workspace(workspace.path(), SNAPSHOT)?;
+        let files = turn_file::of_workspace(workspace.path(), &EXTENSIONS)?;
+        let kept = turn_file::of_workspace(workspace.path(), &[SNAPSHOT])?;
         let mut snapshots = Self { turns: Vec::with_capacity(files.len()), unused: Vec::new() };
         if files.is_empty() && kept.is_empty() {
             return Ok(snapshots);
@@ -153,9 +156,15 @@ impl Snapshots {
         for file in &files {
             let path = relative(&file.with_extension(SNAPSHOT));
             let kept = read(&workspace.path().join(&path))?;
-            snapshots.turns.push(Turn { fresh: fresh(offline, &snapshot, file), path, kept });
+            let fresh = match snapshots.turns.iter().find(|turn| turn.path == path) {
+                Some(other) => Err(vec![taken(file, other)]),
+                None => fresh(offline, &snapshot, file),
+            };
+            snapshots.turns.push(Turn { file: relative(file), path, fresh, kept });
         }
-        for file in kept.iter().filter(|file| !files.contains(&file.with_extension(EXTENSION))) {
+        let has_turn =
+            |file: &PathBuf| EXTENSIONS.iter().any(|extension| files.contains(&file.with_extension(extension)));
+        for file in kept.iter().filter(|file| !has_turn(file)) {
             if read(file)?.is_some_and(|text| text.starts_with(HEADER)) {
                 snapshots.unused.push(relative(file));
             }
@@ -164,13 +173,16 @@ impl Snapshots {
     }
 }
 
+/// That another turn has the snapshot that a turn file would have.
+fn taken(file: &Path, other: &Turn) -> Finding {
+    let message =
+        format!("its snapshot would be {}, which is that of {}: rename one of the two", other.path, other.file);
+    Finding::new(Code::InvalidValue, Place::file(relative(file)), message)
+}
+
 /// The path of a file of the folder of turns, relative to the workspace.
 fn relative(file: &Path) -> String {
     format!("{TURNS_FOLDER}/{}", file.file_name().unwrap_or_default().to_string_lossy())
-}
-
-fn turn_of(snapshot: &str) -> String {
-    Path::new(snapshot).with_extension(EXTENSION).display().to_string()
 }
 
 fn shown(workspace: &WorkspaceArgument, path: &str) -> String {

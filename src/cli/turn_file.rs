@@ -19,8 +19,8 @@ use super::{Failure, settings};
 
 /// Where a workspace keeps turns for comparing its prompts.
 pub(super) const TURNS_FOLDER: &str = ".promptd/turns";
-/// What the names of turn files there end with.
-pub(super) const EXTENSION: &str = "yaml";
+/// What the names of turn files there end with. JSON is YAML too.
+pub(super) const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// What is assembled, but for the workspace.
 pub(super) struct TurnAndProfile {
@@ -62,8 +62,8 @@ pub(super) fn parse(
     Ok(TurnAndProfile { turn, profile: file.profile })
 }
 
-/// The files of a workspace's folder of turns whose names end so, in name order.
-pub(super) fn of_workspace(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Failure> {
+/// The files of a workspace's folder of turns whose names end with one of these, in name order.
+pub(super) fn of_workspace(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, Failure> {
     let turns = folder.join(TURNS_FOLDER);
     let failure = |error: io::Error| Failure::run(format!("cannot read the folder {}: {error}", turns.display()));
     let entries = match fs::read_dir(&turns) {
@@ -71,7 +71,7 @@ pub(super) fn of_workspace(folder: &Path, extension: &str) -> Result<Vec<PathBuf
         entries => entries.map_err(failure)?,
     };
     let paths = entries.map(|entry| Ok(entry.map_err(failure)?.path())).collect::<Result<Vec<_>, Failure>>()?;
-    let has_extension = |path: &PathBuf| path.extension().is_some_and(|own| own == extension);
+    let has_extension = |path: &PathBuf| path.extension().is_some_and(|own| extensions.iter().any(|one| own == *one));
     let mut paths: Vec<_> = paths.into_iter().filter(has_extension).collect();
     paths.sort();
     Ok(paths)

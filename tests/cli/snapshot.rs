@@ -36,6 +36,44 @@ fn a_snapshot_is_written_once_and_is_what_is_checked() {
 }
 
 #[test]
+fn turns_are_taken_in_every_form_that_render_takes() {
+    let home = folder(FILES);
+    let turns = home.path().join("ws/.promptd/turns");
+    write(&turns.join("short.yml"), "user: {name: Bo}\n");
+    write(&turns.join("sent.json"), "{\"user\": {\"name\": \"Cy\"}}\n");
+    assert_eq!(check(home.path(), &[]).out.matches("SNAPSHOT_MISSING").count(), 4);
+    let ran = run(home.path(), &["snapshot", "ws"]);
+    assert_eq!((ran.code, ran.out.matches("wrote ").count()), (0, 4), "{ran:?}");
+    for (snapshot, name) in [("short", "Bo"), ("sent", "Cy")] {
+        let text = fs::read_to_string(turns.join(snapshot).with_extension("prompt")).unwrap();
+        assert!(text.contains(name), "{name} in {text}");
+    }
+    assert_eq!(check(home.path(), &[]).code, 0);
+    write(&home.path().join("ws/AGENTS.md"), "Answer in two sentences.\n");
+    let out = check(home.path(), &[]).out;
+    assert!(out.contains("the prompt of .promptd/turns/sent.json is not the expected one"), "{out}");
+    let diff = run(home.path(), &["diff", "ws", "ws"]);
+    assert_eq!(diff.out.matches("turn ws/.promptd/turns/").count(), 4, "{}", diff.out);
+}
+
+#[test]
+fn two_turns_of_one_snapshot_are_a_fault() {
+    let home = folder(FILES);
+    write(&home.path().join("ws/.promptd/turns/hello.json"), "{}");
+    for ran in [run(home.path(), &["snapshot", "ws"]), check(home.path(), &[])] {
+        assert_eq!(ran.code, 1, "{ran:?}");
+        let said = [ran.out, ran.err].concat();
+        assert!(said.contains("ws/.promptd/turns/hello.yaml"), "{said}");
+        assert!(
+            said.contains(
+                "its snapshot would be .promptd/turns/hello.prompt, which is that of .promptd/turns/hello.json"
+            ),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn a_snapshot_is_the_same_in_another_folder_and_at_another_time() {
     let (home, other) = (folder(FILES), folder(FILES));
     for home in [&home, &other] {

@@ -84,7 +84,7 @@ fn compare(arguments: &Arguments) -> CommandResult {
     let snapshots = [before.load(&offline)?, after.load(&offline)?];
     let mut files: Vec<_> = arguments.turns.iter().cloned().map(Some).collect();
     if files.is_empty() {
-        files.extend(turn_file::of_workspace(after.folder(), turn_file::EXTENSION)?.into_iter().map(Some));
+        files.extend(turn_file::of_workspace(after.folder(), &turn_file::EXTENSIONS)?.into_iter().map(Some));
     }
     if files.is_empty() {
         files.push(None);

@@ -34,6 +34,7 @@ use std::{
 
 use anstream::{AutoStream, ColorChoice, stream::RawStream};
 use clap::{Parser, Subcommand, ValueEnum};
+use promptd_core::text::thousands;
 
 /// Assembles the prompts of an agent, turn by turn, from the files of a workspace.
 #[derive(Parser)]
@@ -138,6 +139,11 @@ fn check_written(result: io::Result<()>) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// `1 request`, `1,200 requests`
+fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
 }
 
 /// Why a command ends early: the code, and what is printed.

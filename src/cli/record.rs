@@ -8,11 +8,11 @@ use std::{
 
 use clap::{Subcommand, builder::NonEmptyStringValueParser};
 use promptd::config::Overrides;
-use promptd_core::{finding::escape, text::thousands};
+use promptd_core::finding::escape;
 use promptd_record::Folder;
 
 use super::{
-    CommandResult, Failure, print,
+    CommandResult, Failure, counted, print,
     settings::{self, ConfigFile},
 };
 
@@ -79,11 +79,6 @@ impl Place {
 /// Opens a folder of records.
 pub(super) fn open(dir: &Path) -> Result<Folder, Failure> {
     Folder::open(dir).map_err(Failure::run)
-}
-
-/// `1 request`, `1,200 requests`
-pub(super) fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
 }
 
 fn delete(folder: &Folder, user: &str) -> CommandResult {

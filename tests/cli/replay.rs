@@ -94,6 +94,26 @@ fn what_is_damaged_is_named_and_the_rest_is_replayed() {
 }
 
 #[test]
+fn every_damaged_file_of_a_revision_is_named_with_what_it_costs() {
+    let home = recorded();
+    for path in files(home.path(), "blobs") {
+        let bytes = fs::read(&path).unwrap();
+        if bytes.starts_with(b"Answer in one") || bytes == b"Calm.\n" {
+            fs::write(path, "x").unwrap();
+        }
+    }
+    for arguments in [&[][..], &["--against", "all/harbor"]] {
+        let ran = replay(home.path(), arguments);
+        for (path, requests) in [("AGENTS.md", "2 requests"), ("SOUL.md", "3 requests")] {
+            let named = format!("(it is {path})\n  {requests} could not be replayed");
+            assert!(ran.err.contains(&named), "{named} in {}", ran.err);
+        }
+    }
+    let ran = replay(home.path(), &["--format", "json"]);
+    assert_eq!((&json(&ran)["requests"], json(&ran)["faults"].as_array().unwrap().len()), (&Value::from(3), 2));
+}
+
+#[test]
 fn a_folder_that_cannot_be_replayed_is_named_with_what_to_do() {
     let home =
         folder(&[("other/FORMAT", "promptd-record 7\n"), ("empty/FORMAT", "promptd-record 1\n"), ("ws/AGENTS.md", "")]);
@@ -191,6 +211,29 @@ fn an_edit_is_measured_by_the_requests_of_the_past() {
     ] {
         let ran = replay(home.path(), &[&["--against", "harbor=new/harbor"], gates].concat());
         assert_eq!(ran.code, code, "{gates:?}");
+    }
+}
+
+#[test]
+fn the_ephemeral_prompt_of_the_workspace_is_on_neither_side() {
+    let home = site("");
+    let manifest = home.path().join("all/harbor/workspace.yaml");
+    write(&manifest, "agent: {name: Harbor, ephemeral_system_prompt: battle-plan}\n");
+    let service = serve(home.path());
+    assemble(&service.address(), of_user("ada")).unwrap();
+    service.stop();
+    let ran = replay(home.path(), &["--against", "all/harbor", "--max-changed", "0"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    assert_eq!(replay(home.path(), &[]).out, "1 request: 1 the same, 0 differ, 0 could not be replayed\n");
+    assert!(ran.out.starts_with("0 of 1 request change (0 %) with all/harbor\n"), "{}", ran.out);
+    write(&manifest, "agent: {name: Harbor, ephemeral_system_prompt: another-plan}\n");
+    write(&home.path().join("all/harbor/AGENTS.md"), "Answer in two sentences.\n");
+    let ran = replay(home.path(), &["--against", "all/harbor"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("\n1 of 1 request changes (100 %) with all/harbor\n"), "{}", ran.out);
+    assert!(ran.out.contains("sections: workspace_context/AGENTS.md in 1\n"), "{}", ran.out);
+    for absent in ["ephemeral", "battle-plan", "another-plan"] {
+        assert!(!ran.out.contains(absent), "{absent} in {}", ran.out);
     }
 }
 

@@ -168,48 +168,16 @@ pub struct RecordedRevision {
 }
 
 impl Folder {
-    /// A revision, by the name of its file.
-    pub fn revision(&self, sha256: Digest) -> Result<RecordedRevision, Damage> {
-        self.load_revision(sha256, &mut BTreeMap::new(), 0)
+    /// A revision, by the name of its file. The error has everything of it that is damaged or missing.
+    pub fn revision(&self, sha256: Digest) -> Result<RecordedRevision, Vec<Damage>> {
+        let mut reading = Reading { folder: self, blobs: BTreeMap::new(), damaged: Vec::new() };
+        let revision = reading.revision(sha256, 0);
+        revision.filter(|_| reading.damaged.is_empty()).ok_or(reading.damaged)
     }
 
     /// The workspace of a revision.
     pub fn workspace_of(&self, sha256: Digest) -> Result<String, Damage> {
         Ok(self.stored_revision(sha256)?.workspace)
-    }
-
-    fn load_revision(
-        &self,
-        sha256: Digest,
-        blobs: &mut BTreeMap<Digest, Arc<[u8]>>,
-        depth: usize,
-    ) -> Result<RecordedRevision, Damage> {
-        let stored = self.stored_revision(sha256)?;
-        let damage = |what: String| Damage { path: self.revision_path(sha256), what, is_gone: false };
-        let id =
-            Id::parse(&stored.workspace).map_err(|error| damage(format!("is damaged: the workspace's id {error}")))?;
-        let profiles = (stored.profiles.iter())
-            .map(|file| Ok((file.path.clone(), self.blob(file, blobs)?.to_vec())))
-            .collect::<Result<Vec<_>, Damage>>()?;
-        let previous = match digest(&stored.previous) {
-            Some(previous) if depth < MAX_PREVIOUS => {
-                Some(Arc::new(self.load_revision(previous, blobs, depth + 1)?.origin))
-            }
-            _ => None,
-        };
-        let shared_skills = (stored.shared_skills.iter())
-            .map(|shared| Ok((shared.path.clone(), self.tree(shared.tree.as_ref(), blobs)?)))
-            .collect::<Result<_, Damage>>()?;
-        let origin = Origin {
-            id,
-            root: stored.root.as_str().into(),
-            tree: self.tree(stored.tree.as_ref(), blobs)?,
-            shared_skills,
-            profiles: Arc::new(profile::load(&profiles, None).0),
-            settings: Arc::new(settings_from(&stored.settings.unwrap_or_default())),
-            previous,
-        };
-        Ok(RecordedRevision { origin, has_same_prompts: stored.prompts == FORMAT, prompts: stored.prompts })
     }
 
     pub(crate) fn stored_revision(&self, sha256: Digest) -> Result<StoredRevision, Damage> {
@@ -220,13 +188,48 @@ impl Folder {
             is_gone: false,
         })
     }
+}
 
-    fn tree(&self, stored: Option<&StoredTree>, blobs: &mut BTreeMap<Digest, Arc<[u8]>>) -> Result<Captured, Damage> {
+/// A revision that is being read: what is damaged is noted, and the rest is read.
+struct Reading<'f> {
+    folder: &'f Folder,
+    /// What was read; one that is damaged is empty here, and noted once.
+    blobs: BTreeMap<Digest, Arc<[u8]>>,
+    damaged: Vec<Damage>,
+}
+
+impl Reading<'_> {
+    /// `None`: it has no files that could be read.
+    fn revision(&mut self, sha256: Digest, depth: usize) -> Option<RecordedRevision> {
+        let stored = self.folder.stored_revision(sha256).map_err(|damage| self.damaged.push(damage)).ok()?;
+        let id = Id::parse(&stored.workspace).map_err(|error| {
+            let what = format!("is damaged: the workspace's id {error}");
+            self.damaged.push(Damage { path: self.folder.revision_path(sha256), what, is_gone: false });
+        });
+        let profiles: Vec<_> =
+            stored.profiles.iter().map(|file| (file.path.clone(), self.blob(file).to_vec())).collect();
+        let previous = digest(&stored.previous).filter(|_| depth < MAX_PREVIOUS);
+        let previous = previous.and_then(|previous| Some(Arc::new(self.revision(previous, depth + 1)?.origin)));
+        let shared = stored.shared_skills.iter();
+        let shared_skills = shared.map(|shared| (shared.path.clone(), self.tree(shared.tree.as_ref()))).collect();
+        let origin = Origin {
+            id: id.ok()?,
+            root: stored.root.as_str().into(),
+            tree: self.tree(stored.tree.as_ref()),
+            shared_skills,
+            profiles: Arc::new(profile::load(&profiles, None).0),
+            settings: Arc::new(settings_from(&stored.settings.unwrap_or_default())),
+            previous,
+        };
+        Some(RecordedRevision { origin, has_same_prompts: stored.prompts == FORMAT, prompts: stored.prompts })
+    }
+
+    fn tree(&mut self, stored: Option<&StoredTree>) -> Captured {
         let mut tree = Captured::default();
         for file in stored.iter().flat_map(|tree| &tree.files) {
             let read = match &file.error {
                 Some(error) => Err(error_from(error)),
-                None => Ok(CapturedFile { bytes: self.blob(file, blobs)?, total: file.total }),
+                None => Ok(CapturedFile { bytes: self.blob(file), total: file.total }),
             };
             tree.files.insert(file.path.clone(), read);
         }
@@ -237,18 +240,21 @@ impl Folder {
             };
             tree.folders.insert(folder.path.clone(), listed);
         }
-        Ok(tree)
+        tree
     }
 
-    fn blob(&self, file: &StoredFile, blobs: &mut BTreeMap<Digest, Arc<[u8]>>) -> Result<Arc<[u8]>, Damage> {
+    fn blob(&mut self, file: &StoredFile) -> Arc<[u8]> {
         let sha256 = digest(&file.sha256).unwrap_or_default();
-        if let Some(bytes) = blobs.get(&sha256) {
-            return Ok(Arc::clone(bytes));
+        if let Some(bytes) = self.blobs.get(&sha256) {
+            return Arc::clone(bytes);
         }
-        let named = |damage: Damage| Damage { what: format!("{} (it is {})", damage.what, file.path), ..damage };
-        let bytes: Arc<[u8]> = self.read_blob(sha256).map_err(named)?.into();
-        blobs.insert(sha256, Arc::clone(&bytes));
-        Ok(bytes)
+        let read = self.folder.read_blob(sha256).unwrap_or_else(|damage| {
+            self.damaged.push(Damage { what: format!("{} (it is {})", damage.what, file.path), ..damage });
+            Vec::new()
+        });
+        let bytes: Arc<[u8]> = read.into();
+        self.blobs.insert(sha256, Arc::clone(&bytes));
+        bytes
     }
 }
 

@@ -4,15 +4,19 @@ use std::{collections::BTreeMap, fmt::Write as _, process::ExitCode};
 
 use promptd_core::{
     diff::Change,
+    digest::Digest,
     prompt::{Prepared, Size},
     text::thousands,
 };
-use promptd_record::{Folder, Recorded, RequestFile, SectionOutline, outline};
+use promptd_record::{Damage, Folder, Recorded, RequestFile, SectionOutline, outline};
 use serde_json::{Value, json};
 
-use super::{Arguments, Faults, Format, exit_code, name, print_json, work};
+use super::{
+    Arguments, Faults, Format, Outcome, exit_code, name, print_json, tally,
+    work::{self, Made},
+};
 use crate::cli::{
-    Failure,
+    Failure, counted,
     diff::words::{self, headline},
     print,
 };
@@ -22,15 +26,6 @@ struct Revision {
     prepared: Prepared,
     /// The version of its prompts, if this promptd assembles another one.
     other_prompts: Option<String>,
-}
-
-/// What became of a request.
-enum Outcome {
-    Same,
-    Differs(Box<Difference>),
-    Failed(String),
-    /// It was removed since the folder was listed.
-    Gone,
 }
 
 /// A request whose prompt is not the recorded one.
@@ -53,25 +48,14 @@ struct Section {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (folder, requests) = arguments.open()?;
-    let make = |sha256| {
-        let revision = folder.revision(sha256).map_err(|damage| damage.to_string())?;
-        let other_prompts = (!revision.has_same_prompts).then_some(revision.prompts);
-        let snapshot = revision.origin.load().map_err(|_| {
-            format!("the revision {} cannot be loaded: its workspace.yaml is not valid", sha256.to_hex())
-        })?;
-        Ok(Revision { prepared: snapshot.into(), other_prompts })
+    let make = |sha256| revision(&folder, sha256);
+    let each = |revision: &Made<Revision>, file: &RequestFile| {
+        Outcome::read(&folder, file, revision)
+            .map_or_else(|unread| unread, |(recorded, revision)| again(&folder, file, revision, &recorded))
     };
-    let each = |revision: &Result<Revision, String>, file: &RequestFile| again(&folder, revision, file);
     let outcomes = work::for_each(&requests, arguments.jobs(), make, each);
-    let (mut same, mut faults, mut differences) = (0, Faults::default(), Vec::new());
-    for outcome in outcomes {
-        match outcome {
-            Outcome::Same => same += 1,
-            Outcome::Differs(difference) => differences.push(*difference),
-            Outcome::Failed(fault) => faults.add(fault),
-            Outcome::Gone => {}
-        }
-    }
+    let mut faults = Faults::default();
+    let (same, differences) = tally(outcomes, &mut faults);
     faults.report(&folder)?;
     match arguments.format {
         Format::Human => print(human(same, &differences, &faults, arguments.examples))?,
@@ -80,26 +64,27 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(exit_code(!differences.is_empty(), &faults))
 }
 
-fn again(folder: &Folder, revision: &Result<Revision, String>, file: &RequestFile) -> Outcome {
-    let recorded = match folder.request(file) {
-        Ok(recorded) => recorded,
-        Err(damage) if damage.is_gone => return Outcome::Gone,
-        Err(damage) => return Outcome::Failed(damage.to_string()),
-    };
-    let revision = match revision {
-        Ok(revision) => revision,
-        Err(fault) => return Outcome::Failed(fault.clone()),
-    };
+fn revision(folder: &Folder, sha256: Digest) -> Made<Revision> {
+    let damage = |found: Vec<Damage>| found.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let revision = folder.revision(sha256).map_err(damage)?;
+    let other_prompts = (!revision.has_same_prompts).then_some(revision.prompts);
+    let snapshot = revision.origin.load().map_err(|_| {
+        vec![format!("the revision {} cannot be loaded: its workspace.yaml is not valid", sha256.to_hex())]
+    })?;
+    Ok(Revision { prepared: snapshot.into(), other_prompts })
+}
+
+fn again(folder: &Folder, file: &RequestFile, revision: &Revision, recorded: &Recorded) -> Outcome<Difference> {
     if let Some(prompts) = &revision.other_prompts {
-        return Outcome::Failed(format!(
+        return Outcome::Failed(vec![format!(
             "recorded by a promptd whose prompts are of the version `{}`, which this one does not assemble: use that \
              promptd, or --against",
             words::visible(prompts)
-        ));
+        )]);
     }
     let prompt = match recorded.assemble(&revision.prepared) {
         Ok(prompt) => prompt,
-        Err(why) => return Outcome::Failed(format!("{} has no prompt: {why}", folder.path_of_request(file).display())),
+        Err(why) => return Outcome::without_prompt(folder, file, &why),
     };
     if prompt.digest == recorded.digest {
         return Outcome::Same;
@@ -156,14 +141,14 @@ fn human(same: usize, differences: &[Difference], faults: &Faults, examples: usi
         let _ = writeln!(out, "and {} more", thousands((differences.len() - examples) as u64));
     }
     let count = |count: usize| thousands(count as u64);
-    let all = same + differences.len() + faults.requests();
+    let all = same + differences.len() + faults.requests;
     let _ = writeln!(
         out,
-        "{} requests: {} the same, {} differ, {} could not be replayed",
-        count(all),
+        "{}: {} the same, {} differ, {} could not be replayed",
+        counted(all as u64, "request"),
         count(same),
         count(differences.len()),
-        count(faults.requests())
+        count(faults.requests)
     );
     out
 }
@@ -193,7 +178,7 @@ fn to_json(same: usize, differences: &[Difference], faults: &Faults) -> Value {
         })
     };
     json!({
-        "requests": same + differences.len() + faults.requests(),
+        "requests": same + differences.len() + faults.requests,
         "same": same,
         "differences": differences.iter().map(difference).collect::<Vec<_>>(),
         "faults": faults.to_json(),

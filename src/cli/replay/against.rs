@@ -10,18 +10,23 @@ use std::{
 
 use promptd_core::{
     diff::diff,
+    digest::Digest,
+    finding::{Code, Finding, Place},
     prompt::{self, Prepared, Prompt},
     render::{RenderFormat, cached_prefixes},
     text::thousands,
     tokens::Encoding,
-    workspace::{Load, Lock, Origin, Snapshot, Tree, load},
+    workspace::{Capturing, Load, Lock, MAX_CAPTURED_BYTES, Origin, Snapshot, Tree, load},
 };
-use promptd_record::{Folder, Recorded, RequestFile};
+use promptd_record::{Damage, Folder, Recorded, RequestFile, without_ephemeral};
 use serde_json::{Value, json};
 
-use super::{Arguments, Faults, Format, exit_code, name, print_json, work};
+use super::{
+    Arguments, Faults, Format, Outcome, exit_code, name, print_json, tally,
+    work::{self, Made},
+};
 use crate::cli::{
-    Failure,
+    Failure, counted,
     diff::{
         Compared, human,
         version::{self, Version},
@@ -39,15 +44,6 @@ const MAX_SECTIONS_SHOWN: usize = 20;
 struct Sides {
     before: Prepared,
     after: Prepared,
-}
-
-/// What became of a request.
-enum Outcome {
-    Same,
-    Changed(Box<Changed>),
-    Failed(String),
-    /// It was removed since the folder was listed.
-    Gone,
 }
 
 /// A request whose prompt changes.
@@ -75,17 +71,13 @@ pub(super) fn run(arguments: &Arguments, edited: &str) -> Result<ExitCode, Failu
     if let Some(first) = requests.first() {
         edited.must_load(first)?;
     }
-    let each = |sides: &Result<Sides, String>, file: &RequestFile| outcome(&folder, sides, file);
+    let each = |sides: &Made<Sides>, file: &RequestFile| {
+        Outcome::read(&folder, file, sides)
+            .map_or_else(|unread| unread, |(recorded, sides)| outcome(&folder, file, sides, &recorded))
+    };
     let outcomes = work::for_each(&requests, arguments.jobs(), |sha256| edited.sides(sha256), each);
-    let mut report = Report { edited: version.name().to_owned(), same: 0, changed: Vec::new(), faults };
-    for outcome in outcomes {
-        match outcome {
-            Outcome::Same => report.same += 1,
-            Outcome::Changed(changed) => report.changed.push(*changed),
-            Outcome::Failed(fault) => report.faults.add(fault),
-            Outcome::Gone => {}
-        }
-    }
+    let (same, changed) = tally(outcomes, &mut faults);
+    let mut report = Report { edited: version.name().to_owned(), same, changed, faults };
     report.changed.sort_by_key(|changed| Reverse(changed.badness()));
     report.faults.report(&folder)?;
     let worst = report.changed.iter().take(arguments.examples);
@@ -123,7 +115,7 @@ fn of_workspace(
     for request in requests {
         match workspaces.get(&request.revision) {
             Some(Ok(workspace)) if workspace == id => kept.push(request),
-            Some(Err(damage)) => faults.add(damage.to_string()),
+            Some(Err(damage)) => faults.add([damage.to_string()]),
             _ => {}
         }
     }
@@ -147,13 +139,13 @@ impl Edited<'_> {
         })
     }
 
-    fn load(&self, origin: &Origin) -> Result<Snapshot, Vec<promptd_core::finding::Finding>> {
+    /// Loads the edited files as they are, then without their ephemeral prompt: the record has none to compare it with.
+    fn load(&self, origin: &Origin) -> Result<Snapshot, Vec<Finding>> {
+        let unreadable = |message: String| vec![Finding::new(Code::FileUnreadable, Place::Unplaced, message)];
         let allowed = &self.offline.config.source.allowed_link_targets;
-        let tree = promptd_source::open_tree(self.version.folder(), allowed).map_err(|error| {
-            let place = promptd_core::finding::Place::Unplaced;
-            let message = format!("the folder {error}");
-            vec![promptd_core::finding::Finding::new(promptd_core::finding::Code::FileUnreadable, place, message)]
-        })?;
+        let tree = promptd_source::open_tree(self.version.folder(), allowed);
+        let tree = tree.map_err(|error| unreadable(format!("the folder {error}")))?;
+        let tree = Capturing::new(&tree, None);
         let shared_skills: Vec<(&str, &dyn Tree)> =
             origin.shared_skills.iter().map(|(path, tree)| (path.as_str(), tree as &dyn Tree)).collect();
         load(&Load {
@@ -164,12 +156,20 @@ impl Edited<'_> {
             profiles: Arc::clone(&origin.profiles),
             settings: Arc::clone(&origin.settings),
             previous: None,
-        })
+        })?;
+        let tree = tree.finish().ok_or_else(|| {
+            unreadable(format!(
+                "the folder's files have more than {} bytes together",
+                thousands(MAX_CAPTURED_BYTES as u64)
+            ))
+        })?;
+        without_ephemeral(&Origin { tree, previous: None, ..origin.clone() }).0.load()
     }
 
-    fn sides(&self, sha256: promptd_core::digest::Digest) -> Result<Sides, String> {
-        let origin = self.folder.revision(sha256).map_err(|damage| damage.to_string())?.origin;
-        let unloaded = |what: &str| format!("{what} of the revision {} cannot be loaded", sha256.to_hex());
+    fn sides(&self, sha256: Digest) -> Made<Sides> {
+        let damage = |found: Vec<Damage>| found.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let origin = self.folder.revision(sha256).map_err(damage)?.origin;
+        let unloaded = |what: &str| vec![format!("{what} of the revision {} cannot be loaded", sha256.to_hex())];
         let before = origin.load().map_err(|_| unloaded("the recorded files"))?;
         let after = self.load(&origin).map_err(|_| unloaded("the edited files, with the settings"))?;
         Ok(Sides { before: before.into(), after: after.into() })
@@ -177,7 +177,7 @@ impl Edited<'_> {
 
     /// The difference of a request, in full.
     fn example(&self, changed: &Changed) -> Result<Example, Failure> {
-        let sides = self.sides(changed.file.revision).map_err(Failure::run)?;
+        let sides = self.sides(changed.file.revision).map_err(|faults| Failure::run(faults.join("\n")))?;
         let recorded = self.folder.request(&changed.file).map_err(Failure::run)?;
         let name = name(&recorded.workspace, recorded.at, self.folder, &changed.file);
         if let Some(why) = &changed.refused {
@@ -221,21 +221,12 @@ fn count(prompt: &mut Prompt<'_>, revision: &Prepared, profile: &str) {
     }
 }
 
-fn outcome(folder: &Folder, sides: &Result<Sides, String>, file: &RequestFile) -> Outcome {
-    let recorded = match folder.request(file) {
-        Ok(recorded) => recorded,
-        Err(damage) if damage.is_gone => return Outcome::Gone,
-        Err(damage) => return Outcome::Failed(damage.to_string()),
-    };
-    let sides = match sides {
-        Ok(sides) => sides,
-        Err(fault) => return Outcome::Failed(fault.clone()),
-    };
+fn outcome(folder: &Folder, file: &RequestFile, sides: &Sides, recorded: &Recorded) -> Outcome<Changed> {
     let mut before = match recorded.assemble(&sides.before) {
         Ok(before) => before,
-        Err(why) => return Outcome::Failed(format!("{} has no prompt: {why}", folder.path_of_request(file).display())),
+        Err(why) => return Outcome::without_prompt(folder, file, &why),
     };
-    let edited = after_edit(&recorded, &sides.after);
+    let edited = after_edit(recorded, &sides.after);
     let after = edited.as_ref().map_err(Clone::clone).and_then(|edited| edited.assemble(&sides.after));
     let changed = match after {
         Err(why) => Changed::refused(file, why),
@@ -245,7 +236,7 @@ fn outcome(folder: &Folder, sides: &Result<Sides, String>, file: &RequestFile) -
             Changed::of(file, &before, &after)
         }
     };
-    Outcome::Changed(Box::new(changed))
+    Outcome::Differs(Box::new(changed))
 }
 
 impl Changed {
@@ -368,7 +359,8 @@ impl Report {
         let count = |count: usize| thousands(count as u64);
         let (changed, all) = (self.changed.len(), self.all());
         let share = (changed * 100).checked_div(all).unwrap_or_default();
-        let _ = writeln!(out, "{} of {} requests change ({share} %) with {}", count(changed), count(all), self.edited);
+        let (changes, of) = (if changed == 1 { "changes" } else { "change" }, counted(all as u64, "request"));
+        let _ = writeln!(out, "{} of {of} {changes} ({share} %) with {}", count(changed), self.edited);
         for (title, sections) in
             [("sections", self.by_section(|one| &one.sections)), ("lost to limits", self.by_section(|one| &one.lost))]
         {
@@ -384,8 +376,8 @@ impl Report {
         for (format, tokens) in self.rebilled() {
             let _ = writeln!(out, "  tokens read again, {format}: about {}", thousands(tokens));
         }
-        if self.faults.requests() > 0 {
-            let _ = writeln!(out, "  could not be replayed: {}", count(self.faults.requests()));
+        if self.faults.requests > 0 {
+            let _ = writeln!(out, "  could not be replayed: {}", count(self.faults.requests));
         }
         out
     }

@@ -9,15 +9,11 @@ use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use clap::ValueEnum;
 use promptd_core::finding::escape;
-use promptd_record::{Folder, RequestFile};
+use promptd_record::{Folder, Recorded, RequestFile};
 use serde_json::{Value, json};
 
-use self::gate::Gate;
-use super::{
-    CommandResult, Failure, print,
-    record::{self, counted},
-    settings::ConfigFile,
-};
+use self::{gate::Gate, work::Made};
+use super::{CommandResult, Failure, counted, print, record, settings::ConfigFile};
 
 /// Assembles recorded requests again, and compares the prompts.
 ///
@@ -87,25 +83,74 @@ impl Arguments {
     }
 }
 
-/// What could not be replayed: each fault with the number of requests that it costs.
-#[derive(Default)]
-struct Faults(BTreeMap<String, usize>);
+/// What became of a request.
+enum Outcome<D> {
+    Same,
+    Differs(Box<D>),
+    /// Why it could not be replayed.
+    Failed(Vec<String>),
+    /// It was removed since the folder was listed.
+    Gone,
+}
 
-impl Faults {
-    fn add(&mut self, fault: String) {
-        *self.0.entry(fault).or_default() += 1;
+impl<D> Outcome<D> {
+    /// The request and what was made of its revision; the error is what becomes of it without them.
+    fn read<'r, R>(folder: &Folder, file: &RequestFile, revision: &'r Made<R>) -> Result<(Recorded, &'r R), Self> {
+        match (folder.request(file), revision) {
+            (Err(damage), _) if damage.is_gone => Err(Self::Gone),
+            (Ok(recorded), Ok(revision)) => Ok((recorded, revision)),
+            (recorded, revision) => {
+                let of_request = recorded.err().map(|damage| damage.to_string());
+                let of_revision = revision.as_ref().err().into_iter().flatten().cloned();
+                Err(Self::Failed(of_request.into_iter().chain(of_revision).collect()))
+            }
+        }
     }
 
-    fn requests(&self) -> usize {
-        self.0.values().sum()
+    /// The recorded files give no prompt.
+    fn without_prompt(folder: &Folder, file: &RequestFile, why: &str) -> Self {
+        Self::Failed(vec![format!("{} has no prompt: {why}", folder.path_of_request(file).display())])
+    }
+}
+
+/// How many requests are the same, and those that differ. The faults of the others are added.
+fn tally<D>(outcomes: Vec<Outcome<D>>, faults: &mut Faults) -> (usize, Vec<D>) {
+    let (mut same, mut differ) = (0, Vec::new());
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Same => same += 1,
+            Outcome::Differs(difference) => differ.push(*difference),
+            Outcome::Failed(found) => faults.add(found),
+            Outcome::Gone => {}
+        }
+    }
+    (same, differ)
+}
+
+/// What could not be replayed.
+#[derive(Default)]
+struct Faults {
+    /// How many requests.
+    requests: usize,
+    /// Each fault with the number of requests that it costs; one request may have several.
+    found: BTreeMap<String, usize>,
+}
+
+impl Faults {
+    /// Adds those of one request.
+    fn add(&mut self, found: impl IntoIterator<Item = String>) {
+        self.requests += 1;
+        for fault in found {
+            *self.found.entry(fault).or_default() += 1;
+        }
     }
 
     /// Reports them on standard error.
     fn report(&self, folder: &Folder) -> Result<(), Failure> {
-        for (fault, requests) in &self.0 {
+        for (fault, requests) in &self.found {
             eprintln!("error: {fault}\n  {} could not be replayed", counted(*requests as u64, "request"));
         }
-        if !self.0.is_empty() {
+        if self.requests > 0 {
             eprintln!(
                 "  what is damaged can be restored from a copy of the folder, or removed; the other requests were replayed"
             );
@@ -121,7 +166,7 @@ impl Faults {
     }
 
     fn to_json(&self) -> Value {
-        self.0.iter().map(|(fault, requests)| json!({ "fault": fault, "requests": requests })).collect()
+        self.found.iter().map(|(fault, requests)| json!({ "fault": fault, "requests": requests })).collect()
     }
 }
 
@@ -136,7 +181,7 @@ fn print_json(document: &Value) -> Result<(), Failure> {
 
 /// The exit code: whether something is not as it must be, then whether something could not be replayed.
 fn exit_code(differs: bool, faults: &Faults) -> ExitCode {
-    match (differs, faults.requests()) {
+    match (differs, faults.requests) {
         (true, _) => ExitCode::from(1),
         (false, 0) => ExitCode::SUCCESS,
         (false, _) => ExitCode::from(2),

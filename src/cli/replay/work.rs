@@ -15,13 +15,15 @@ use std::{
 use promptd_core::{digest::Digest, text::thousands};
 use promptd_record::RequestFile;
 
+use crate::cli::counted;
+
 /// The most requests that a thread takes at a time.
 const UNIT: usize = 64;
 /// How often progress is shown.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What is made of a revision, once, while requests of it are assembled; the error: it cannot be.
-type Made<R> = Result<R, String>;
+/// What is made of a revision, once, while requests of it are assembled; the error has every fault for which it cannot be.
+pub(super) type Made<R> = Result<R, Vec<String>>;
 
 /// Applies `each` to every request with what `make` makes of its revision, on so many threads; the results in the order of the
 /// requests.
@@ -84,7 +86,7 @@ fn show_progress(done: &AtomicUsize, all: usize, end: Receiver<()>) {
     let mut shown = false;
     while end.recv_timeout(PROGRESS_INTERVAL) == Err(RecvTimeoutError::Timeout) {
         let done = thousands(done.load(Ordering::Relaxed) as u64);
-        let _ = write!(err, "\rreplayed {done} of {} requests", thousands(all as u64)).and_then(|()| err.flush());
+        let _ = write!(err, "\rreplayed {done} of {}", counted(all as u64, "request")).and_then(|()| err.flush());
         shown = true;
     }
     if shown {

@@ -19,13 +19,13 @@ fn read_all(dir: &Path) -> (usize, Vec<crate::Damage>) {
     let mut damaged = Vec::new();
     let mut same = 0;
     for file in folder.requests().unwrap() {
-        let read = folder.request(&file).and_then(|one| Ok((one, folder.revision(file.revision)?)));
-        match read {
+        let one = folder.request(&file).map_err(|damage| vec![damage]);
+        match one.and_then(|one| Ok((one, folder.revision(file.revision)?))) {
             Ok((one, revision)) => {
                 let prepared = Prepared::from(revision.origin.load().unwrap());
                 same += usize::from(one.assemble(&prepared).unwrap().digest == one.digest);
             }
-            Err(damage) => damaged.push(damage),
+            Err(more) => damaged.extend(more),
         }
     }
     (same, damaged)
@@ -46,6 +46,23 @@ fn each_file_that_is_damaged_costs_only_what_needs_it() {
             assert!(damaged[0].what.starts_with("is damaged: the SHA-256 of its"), "{}", damaged[0]);
         }
     }
+}
+
+#[test]
+fn every_damaged_file_of_a_revision_is_named_once() {
+    let site = Site::new();
+    let tree = harbor().file("SOUL.md", "Calm.").file("skills/tides/same.csv", "0,1\n");
+    site.call(&revision(&tree), turn("u"));
+    site.recorded();
+    let blobs = files_of(&site.dir(), "blobs");
+    for path in blobs.keys() {
+        fs::write(path, "x").unwrap();
+    }
+    let (same, damaged) = read_all(&site.dir());
+    let mut paths: Vec<_> = damaged.iter().map(|damage| damage.path.clone()).collect();
+    paths.sort();
+    assert_eq!((same, paths), (0, blobs.into_keys().collect::<Vec<_>>()));
+    assert!(damaged.iter().any(|damage| damage.what.ends_with("(it is SOUL.md)")), "{damaged:?}");
 }
 
 #[test]
@@ -98,4 +115,24 @@ fn a_folder_of_another_format_or_with_other_files_is_left_alone() {
         assert!(error.contains("has records of the format `promptd-record 2`; this promptd reads `promptd-record 1`"));
     }
     assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "nothing was written");
+}
+
+#[test]
+fn how_the_line_of_the_format_ends_does_not_matter_and_what_else_differs_is_shown() {
+    let site = two();
+    let format = site.dir().join("FORMAT");
+    for text in ["promptd-record 1", "promptd-record 1\r\n", "promptd-record 1\n\n"] {
+        fs::write(&format, text).unwrap();
+        assert_eq!(read_all(&site.dir()).0, 2, "{text:?}");
+        Folder::create(&site.dir()).unwrap();
+    }
+    for (text, shown) in [
+        ("promptd-record 1\nand more\n", "`promptd-record 1\\nand more`"),
+        ("\u{feff}promptd-record 1\n", "`\\u{feff}promptd-record 1`"),
+        ("", "``"),
+    ] {
+        fs::write(&format, text).unwrap();
+        let error = Folder::open(&site.dir()).err().unwrap().to_string();
+        assert!(error.contains(&format!("the format {shown}; this")), "{error}");
+    }
 }

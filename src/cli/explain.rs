@@ -7,6 +7,8 @@ use std::{
 
 use promptd_core::prompt::{Holder, Outcome, Prompt, SectionReport, Size};
 
+use super::counted;
+
 const BOLD: &str = "\u{1b}[1m";
 const DIM: &str = "\u{1b}[2m";
 const YELLOW: &str = "\u{1b}[33m";
@@ -33,8 +35,8 @@ pub(super) fn layers(out: &mut impl Write, prompt: &Prompt<'_>) -> io::Result<()
     }
     writeln!(
         out,
-        "{DIM}{} messages, {}, digest {}{RESET}",
-        prompt.messages.len(),
+        "{DIM}{}, {}, digest {}{RESET}",
+        counted(prompt.messages.len() as u64, "message"),
         size(prompt.size),
         prompt.digest.to_hex()
     )
@@ -64,8 +66,8 @@ pub(super) fn sections(prompt: &Prompt<'_>) -> String {
         let reason = if section.reason.is_empty() { String::new() } else { format!("  {}", section.reason) };
         let _ = writeln!(out, "{outcome:9}  {:width$}  {sizes}{source}{reason}", section.id);
     }
-    let _ =
-        writeln!(out, "{} messages, {}, digest {}", prompt.messages.len(), size(prompt.size), prompt.digest.to_hex());
+    let messages = counted(prompt.messages.len() as u64, "message");
+    let _ = writeln!(out, "{messages}, {}, digest {}", size(prompt.size), prompt.digest.to_hex());
     out
 }
 

@@ -10,7 +10,7 @@ use promptd_core::{
 use promptd_source::{FileSet, read_files};
 
 use super::{
-    Failure,
+    Failure, counted,
     load::{Offline, WorkspaceArgument},
 };
 
@@ -46,10 +46,12 @@ pub(super) fn at(at: At, prompt: &Prompt<'_>, files: &Files<'_>) -> Result<Strin
     let text = Said::new(prompt);
     let lines: Vec<&str> = text.text.split('\n').collect();
     let Some(line) = lines.get(at.line - 1) else {
-        let lines = thousands(lines.len() as u64);
+        let lines = lines.len() as u64;
         return Err(Failure::input(format!(
-            "error: --at: the prompt has {lines} lines and no line {}; give one from 1 to {lines}",
-            at.line
+            "error: --at: the prompt has {} and no line {}; give one from 1 to {}",
+            counted(lines, "line"),
+            at.line,
+            thousands(lines)
         )));
     };
     let start = lines[..at.line - 1].iter().map(|line| line.len() + 1).sum::<usize>();
@@ -61,7 +63,7 @@ pub(super) fn at(at: At, prompt: &Prompt<'_>, files: &Files<'_>) -> Result<Strin
                 let hint = if columns == 0 {
                     "is empty".to_owned()
                 } else {
-                    format!("has {} characters", thousands(columns as u64))
+                    format!("has {}", counted(columns as u64, "character"))
                 };
                 return Err(Failure::input(format!(
                     "error: --at: line {} {hint} and no column {column}; leave the column out for the whole line",

@@ -97,6 +97,13 @@ fn every_format_reports_the_same_sections() {
 }
 
 #[test]
+fn one_turn_that_is_the_same_is_one() {
+    let home = folder(BEFORE);
+    let ran = run(home.path(), &["diff", "one", "one", "--format", "markdown"]);
+    assert!(ran.code == 0 && ran.out.ends_with("\nNothing differs in 1 turn.\n"), "{ran:?}");
+}
+
+#[test]
 fn nothing_in_a_workspace_is_markup_in_a_comment() {
     let text = "```\n</details>\n@everyone <b>x</b> | y\n";
     let home = folder(&[("one/AGENTS.md", "a\n"), ("two/AGENTS.md", text), ("t@x|<b>.yaml", "heartbeat: false\n")]);
@@ -122,7 +129,7 @@ fn a_comment_is_never_longer_than_github_takes() {
     ]);
     let ran = run(home.path(), &["diff", "one", "two", "--format", "markdown"]);
     assert_eq!(ran.code, 1, "{}", ran.err);
-    assert!(ran.out.len() < 65_536 && ran.out.contains("1 turns are too long"), "{}", ran.out.len());
+    assert!(ran.out.len() < 65_536 && ran.out.contains("Too long to be shown here: 1 turn;"), "{}", ran.out.len());
     let human = run(home.path(), &["diff", "one", "two"]);
     assert!(human.out.contains("too much differs to be compared in full"), "it says so");
     assert!(human.out.contains("more lines differ"), "{}", human.out.len());

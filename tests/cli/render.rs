@@ -246,6 +246,13 @@ fn who_said_a_part_of_the_prompt_is_said_with_file_line_and_column() {
 }
 
 #[test]
+fn one_message_is_one() {
+    let home = folder(&[("harbor/AGENTS.md", "Rules.\n")]);
+    let ran = run(home.path(), &["render", "harbor", "--profile", "kern", "--explain"]);
+    assert!(format!("{}{}", ran.out, ran.err).contains("\n1 message, "), "{ran:?}");
+}
+
+#[test]
 fn a_place_that_the_prompt_does_not_have_is_refused_with_what_it_has() {
     let home = folder(&[("harbor/AGENTS.md", "Rules.\n")]);
     for (arguments, code, message) in [

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use promptd_core::{diff::PromptDiff, finding::Finding, render::CachedPrefix, text::thousands};
 
 use super::{
+    super::counted,
     Compared,
     lines::{self, Marks},
     words,
@@ -18,10 +19,11 @@ pub(super) fn render(compared: &[Compared], [before, after]: [&str; 2]) -> Strin
     let changed: Vec<_> = compared.iter().filter(|one| !one.diff.is_same()).collect();
     let mut out = format!("### Prompts of {} and {}\n\n", code(before), code(after));
     if changed.is_empty() {
-        let _ = writeln!(out, "Nothing differs in {} turns.", compared.len());
+        let _ = writeln!(out, "Nothing differs in {}.", counted(compared.len() as u64, "turn"));
         return out;
     }
-    let _ = writeln!(out, "{} of {} turns differ.\n", changed.len(), compared.len());
+    let (differ, of) = (if changed.len() == 1 { "differs" } else { "differ" }, counted(compared.len() as u64, "turn"));
+    let _ = writeln!(out, "{} of {of} {differ}.\n", changed.len());
     out.push_str("| turn | sections | chars and tokens | Anthropic's cache | OpenAI's cache |\n| --- | --- | --- | --- | --- |\n");
     for one in &changed {
         row(&mut out, one);
@@ -36,7 +38,7 @@ pub(super) fn render(compared: &[Compared], [before, after]: [&str; 2]) -> Strin
         }
     }
     if left_out > 0 {
-        let _ = writeln!(out, "\n{left_out} turns are too long to be shown here; `promptd diff` shows them.");
+        let _ = writeln!(out, "\nToo long to be shown here: {}; `promptd diff` shows all.", counted(left_out, "turn"));
     }
     out
 }

@@ -35,7 +35,7 @@ class Fake:
 def overloaded(context, retry_seconds):
     """Fails as a server does that has too much to do."""
     status = status_pb2.Status(code=14, message="overloaded")
-    retry = error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(nanos=int(retry_seconds * 1e9)))
+    retry = error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=int(retry_seconds), nanos=int(retry_seconds % 1 * 1e9)))
     for detail in (error_details_pb2.ErrorInfo(reason="OVERLOADED", domain="promptd"), retry):
         packed = any_pb2.Any()
         packed.Pack(detail)

@@ -131,7 +131,7 @@ def test_an_expired_deadline():
     with Fake(slow) as fake:
         began = time.monotonic()
         error = refusal(fake.address, options={"timeout": 0.2})
-        assert 0.3 < time.monotonic() - began < 2
+        assert 0.3 < time.monotonic() - began < 4
         ended.set()
     assert error.code == "DEADLINE_EXCEEDED"
     assert error.message == f"{fake.address} did not answer within 0.2 s; give the call more time with `timeout`"
@@ -163,7 +163,7 @@ def test_retries_wait_as_long_as_the_server_says_and_end_after_four():
     with Fake(fail) as fake, Promptd(fake.address) as client, pytest.raises(PromptdError) as caught:
         client.assemble("example")
     assert (caught.value.reason, caught.value.retry_after) == ("OVERLOADED", 0.3)
-    assert len(times) == 4 and all(0.3 <= after - before < 1 for before, after in zip(times, times[1:]))
+    assert len(times) == 4 and all(0.3 <= after - before < 3 for before, after in zip(times, times[1:]))
 
 
 def test_a_call_is_answered_once_the_server_can():
@@ -185,21 +185,20 @@ def test_no_retry_of_what_a_retry_cannot_help_and_none_beyond_the_deadline():
         with Promptd(fake.address) as client, pytest.raises(PromptdError, match="INTERNAL"):
             client.assemble("example")
         assert fake.calls == 1
-    with Fake(lambda _request, context, _call: overloaded(context, 0.9)) as fake:
+    with Fake(lambda _request, context, _call: overloaded(context, 3)) as fake:
         began = time.monotonic()
-        with Promptd(fake.address, timeout=0.5) as client, pytest.raises(PromptdError, match="overloaded"):
+        with Promptd(fake.address, timeout=2) as client, pytest.raises(PromptdError, match="overloaded"):
             client.assemble("example")
-        assert fake.calls == 1 and time.monotonic() - began < 0.5
+        assert fake.calls == 1 and time.monotonic() - began < 2
 
 
 def test_calls_go_to_all_addresses():
     answer = lambda *_: pb.AssemblePromptResponse()
     with Fake(answer) as one, Fake(answer) as other, Promptd(f"ipv4:{one.address},{other.address}") as client:
-        for _ in range(200):
+        end = time.monotonic() + 10
+        while not (one.calls and other.calls):
             client.assemble("example")
-            if one.calls and other.calls:
-                break
-        assert one.calls and other.calls
+            assert time.monotonic() < end, (one.calls, other.calls)
 
 
 def test_a_list_of_addresses_is_no_host(server):

@@ -78,17 +78,29 @@ def test_another_turn_caller_or_format_has_no_fallback(server, store):
         assert client.assemble("example", **TURN, **QUICK).stale
 
 
-def test_a_refusal_is_no_reason_for_it(server, store):
+def test_who_speaks_as_the_system_has_no_fallback(server, store):
+    with Promptd(server.address, last_good=store) as client:
+        spoken = {"conversation": {"messages": [{"role": "system", "content": "Obey."}, *OLD]}}
+        assert not client.assemble("example", **TURN, **spoken).stale
+        server.kill()
+        with pytest.raises(PromptdError):
+            client.assemble("example", **TURN, **spoken, **QUICK)
+        assert client.assemble("example", **TURN, **QUICK).stale
+
+
+def test_a_refusal_is_no_reason_for_it_and_ends_it(server, store):
     with Promptd(server.address, last_good=store) as client:
         client.assemble("example", **TURN)
-        (server.workspace / "workspace.yaml").write_text("locked: [ephemeral]\n")
-        for _ in range(200):
-            try:
-                client.assemble("example", **TURN)
-            except PromptdError as error:
-                assert error.reason == "FIELD_LOCKED"
-                return
-        pytest.fail("the field was never locked")
+        with client.watch("example") as states:
+            next(states)
+            (server.workspace / "workspace.yaml").write_text("locked: [ephemeral]\n")
+            next(states)
+        with pytest.raises(PromptdError) as caught:
+            client.assemble("example", **TURN)
+        assert caught.value.reason == "FIELD_LOCKED"
+        server.kill()
+        with pytest.raises(PromptdError):
+            client.assemble("example", **TURN, **QUICK)
 
 
 def test_it_is_as_new_as_the_last_answer(server):
@@ -134,16 +146,15 @@ def test_a_turn_that_gives_nothing_to_keep_is_asked_for_once(server):
 
 
 def test_the_second_call_has_no_more_time_than_is_left():
-    def slow_second(_request, _context, call):
-        if call > 1:
-            ended.wait(5)
+    def slow(_request, _context, call):
+        ended.wait(1.2 if call == 1 else 10)
         return pb.AssemblePromptResponse(revision="r")
 
     ended = threading.Event()
-    with Fake(slow_second) as fake, Promptd(fake.address, last_good=Memory(), timeout=0.5) as client:
+    with Fake(slow) as fake, Promptd(fake.address, last_good=Memory(), timeout=2) as client:
         began = time.monotonic()
         assert client.assemble("example").revision == "r"
-        assert fake.calls == 2 and time.monotonic() - began < 0.6
+        assert fake.calls == 2 and time.monotonic() - began < 3
         ended.set()
 
 

@@ -24,6 +24,8 @@ from .stores import Entry, Folder, Store, Stores
 from .v1 import promptd_pb2 as pb
 
 NEVER_REPLAYED = ("now", "conversation", "knowledge", "conversation_summary")
+# What was allowed before is not any more, or is gone.
+FORGETTING_CODES = ("UNAUTHENTICATED", "PERMISSION_DENIED", "NOT_FOUND")
 ROLES = {number: name for name, number in enum_numbers(pb.DESCRIPTOR.enum_types_by_name["Role"]).items()}
 
 log = logging.getLogger("promptd")
@@ -95,6 +97,11 @@ class LastGood:
 
     def serve(self, request: pb.AssemblePromptRequest, error: PromptdError) -> Prompt | None:
         """The prompt to give in place of an error; None where the error is the answer, or nothing is kept."""
+        if error.code in FORGETTING_CODES and self.store.get(self.key(request)) is not None:
+            self.put(self.key(request), Entry("", ""))
+        # Only the service can say whether the workspace lets a caller speak as the system.
+        if any(one.role == pb.ROLE_SYSTEM for one in request.turn.conversation.messages):
+            return None
         down = error.code == "UNAVAILABLE" and error.reason != "TOKEN_RIGHTS_CHANGED"
         entry = self.store.get(self.key(request)) if down or error.unreachable else None
         if entry is None or not entry.messages:

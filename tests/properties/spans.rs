@@ -58,7 +58,6 @@ impl Sources {
             field(&format!("conversation.segments[{index}].summary"), &segment.summary);
         }
         for (key, value) in &turn.variables {
-            field(&member("variables", key), key);
             field(&member("variables", key), value.as_str().unwrap_or_default());
         }
         let manifest = &snapshot.manifest;

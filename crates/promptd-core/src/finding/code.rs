@@ -133,7 +133,7 @@ codes! {
     LimitedByDesign = "LIMITED_BY_DESIGN", Info, "Nothing; if more should be shown, raise the profile's limit, often one of its inputs.";
     /// A section was cut or left out by a budget of its profile, or by that of the whole prompt.
     BudgetExceeded = "BUDGET_EXCEEDED", Warning, "Send less, or raise the budget that the message names.";
-    /// The prompt takes 85 % of its budget or more.
+    /// The prompt takes 85 % of its budget or more; a warning from 95 % on, and where something was cut.
     BudgetNearlyFull = "BUDGET_NEARLY_FULL", Info, "Raise `budget.max`, or shorten the largest sections, before something is cut.";
     /// A prompt has more spans than one answer may have; some sections have one for all of their text.
     SpansLimited = "SPANS_LIMITED", Info, "Nothing, or ask for spans of a shorter prompt: the text itself is complete.";

@@ -298,14 +298,42 @@ fn facts_are_what_they_are_of() {
     let prompt = traced(&workspace, "five-layer", &turn);
     let facts = shown(&prompt, "runtime_facts");
     for span in [
-        "verbatim setting agent.id 0..6 \"harbor\"",
+        "template fact agent.id \"harbor\"",
         "template fact now.local \"2026-02-28T10:30:00+00:00\"",
         "template fact heartbeat \"yes\"",
-        "verbatim turn turn.variables.Boat \\u{7} 0..4 \"Boat\"",
-        "cleaned turn turn.variables.Boat \\u{7} 3..4 \" \"",
+        "template turn turn.variables.Boat \\u{7} \"Boat\"",
         "template turn turn.variables.Crew \"3\"",
     ] {
         assert!(facts.contains(&span.to_owned()), "{span}\n{facts:#?}");
+    }
+}
+
+#[test]
+fn the_agents_id_is_a_setting_only_where_there_is_a_file() {
+    for (yaml, span) in [
+        (None, "template fact agent.id \"harbor\""),
+        (Some("agent: {id: pier}"), "verbatim setting agent.id 0..4 \"pier\""),
+    ] {
+        let files: Vec<_> = yaml.map(|yaml| ("workspace.yaml", yaml)).into_iter().collect();
+        let (workspace, turn) = (built_in(&files), turn());
+        let facts = shown(&traced(&workspace, "five-layer", &turn), "runtime_facts");
+        assert!(facts.contains(&span.to_owned()), "{span}\n{facts:#?}");
+    }
+}
+
+#[test]
+fn what_is_made_of_a_text_and_its_parts_have_their_own_origin() {
+    let own = "name: own\ninputs:\n  s: string\nmessages:\n  - name: m\n    sections:\n      - id: s\n        template: \"{{ s|length }}/{{ s[1] }}/{{ s }}{% set x = s %}/{{ x }}\"\n";
+    let workspace = workspace(&[], own);
+    let turn = Turn { inputs: json!({"s": "7up"}).as_object().unwrap().clone(), ..turn() };
+    let spans = shown(&traced(&workspace, "own", &turn), "s");
+    for span in [
+        "template input inputs.s \"3\"",
+        "template input inputs.s \"u\"",
+        "verbatim input inputs.s 0..3 \"7up\"",
+        "template input inputs.s \"7up\"",
+    ] {
+        assert!(spans.contains(&span.to_owned()), "{span}\n{spans:#?}");
     }
 }
 

@@ -14,7 +14,7 @@ use minijinja::{
     Environment, OutputSpanKind, State, Value,
     machinery::{Token, parse, tokenize},
     syntax::SyntaxConfig,
-    value::Object,
+    value::{Object, ValueKind},
 };
 
 use super::{
@@ -214,6 +214,8 @@ impl Finder<'_, '_, '_> {
                 Candidate::Constant(_) => {}
                 Candidate::Value(path, attribute) => {
                     let Some((found, place, exact)) = self.find(path, 0) else { continue };
+                    // A number that was made of a text, such as its length, is no part of it.
+                    let exact = exact && (found == *value || value.kind() == ValueKind::String);
                     let written = || WrittenValue { place, attribute: attribute.clone(), exact };
                     if found == *value {
                         return Some(written());

@@ -127,14 +127,15 @@ impl TurnScope<'_> {
             "heartbeat_protocol" => "heartbeat.protocol".to_owned(),
             _ => format!("agent.{name}"),
         };
-        of_workspace.map(|came| Found::cleaned(self.setting(key), came, &text))
+        // Without the file it is what the service makes of the folder's name.
+        let is_written = !self.snapshot.manifest_sha256.is_empty();
+        of_workspace.filter(|_| is_written).map(|came| Found::cleaned(self.setting(key), came, &text))
     }
 
     /// A setting of `workspace.yaml`.
     pub(crate) fn setting(&self, key: impl Into<String>) -> Origin {
-        // Without the file it is a default. Its digest is not for callers: it would confirm a guess at what is locked or hidden.
-        let is_written = !self.snapshot.manifest_sha256.is_empty();
-        let file = is_written.then(|| Source { path: MANIFEST.into(), sha256: "".into() });
+        // The file's digest is not for callers: it would confirm a guess at what is locked or hidden.
+        let file = Some(Source { path: MANIFEST.into(), sha256: "".into() });
         Origin { file, ..Origin::new(OriginKind::Setting, key) }
     }
 
@@ -179,7 +180,7 @@ impl TurnScope<'_> {
             }
             Given::Absent => None,
         };
-        let steps = &self.as_given(name, steps, json);
+        let (shown, steps) = (steps.len(), &self.as_given(name, steps, json));
         let path = path(&format!("inputs.{name}"), steps);
         let origin = match given {
             Given::Turn(_) => Origin::new(OriginKind::Input, path),
@@ -188,13 +189,14 @@ impl TurnScope<'_> {
         };
         let came = json.and_then(|json| json_below(json, steps)).and_then(Json::as_str);
         match (text, came) {
-            (Some(text), Some(came)) => Found::cleaned(origin, came, text),
+            (Some(text), Some(came)) if steps.len() == shown => Found::cleaned(origin, came, text),
             (Some(text), None) if json.is_none() => Found::cleaned(origin, text, text),
             _ => Found::worked_out(origin),
         }
     }
 
-    /// The steps to a value in an input as it was given: of tools, only those that are allowed are left.
+    /// The steps to a value in an input as it was given: of tools, only those that are allowed are left, and a part of a text is
+    /// in the text.
     fn as_given(&self, name: &str, steps: &[Step], given: Option<&Json>) -> Vec<Step> {
         let mut steps = steps.to_vec();
         if let (ToolAllowlist::INPUT, Some(Step::Item(index)), Some(Json::Array(all))) =
@@ -204,6 +206,10 @@ impl TurnScope<'_> {
             let tool = tool.as_ref().and_then(tool_name);
             let same = |one: &Json| one.get("name").and_then(Json::as_str) == tool.as_deref();
             *index = all.iter().position(same).unwrap_or(*index);
+        }
+        let is_text = |steps: &[Step]| given.and_then(|json| json_below(json, steps)).is_some_and(Json::is_string);
+        if let Some(end) = (0..steps.len()).find(|end| is_text(&steps[..*end])) {
+            steps.truncate(end);
         }
         steps
     }

@@ -91,7 +91,8 @@ fn variables(lines: &mut Lines<'_>, scope: &TurnScope<'_>, findings: &mut Vec<Fi
         let shown = one_line(&plain, settings.max_variable_chars, &field, findings);
         if !label.is_empty() {
             let origin = || Origin::new(OriginKind::Turn, &*field);
-            let of_key = || Found::cleaned(origin(), key, key);
+            // The field's bytes are those of the value; the key is in none of them.
+            let of_key = || Found::worked_out(origin());
             let of_value = || match value {
                 Value::String(text) => Found::cleaned(origin(), text, text),
                 _ => Found::worked_out(origin()),

@@ -40,7 +40,11 @@ fn sections(fields: &mut Fields<'_, '_>, profiles: &ProfileSet) -> BTreeMap<Stri
     for (pair, mut section) in fields.named("sections") {
         let id = pair.key.as_str();
         if id != CONVERSATION && !known().any(|known| known == id) {
-            let hint = nearest(id, known().chain([CONVERSATION])).map(|near| format!("; did you mean `{near}`?"));
+            let whole = known().find(|known| id.strip_prefix(known).is_some_and(|part| part.starts_with('/')));
+            let hint = match whole {
+                Some(whole) => Some(format!("; parts of a section have no rule of their own, `{whole}` has")),
+                None => nearest(id, known().chain([CONVERSATION])).map(|near| format!("; did you mean `{near}`?")),
+            };
             let message = format!("no profile has a section `{id}`{}", hint.unwrap_or_default());
             section.faults().add(Code::InvalidValue, pair.at, message);
         }

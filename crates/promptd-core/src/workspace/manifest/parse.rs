@@ -249,6 +249,20 @@ mod tests {
     }
 
     #[test]
+    fn a_budgets_sections_are_those_of_profiles_and_not_their_parts() {
+        for (id, expected) in [
+            ("workspace_context/AGENTS.md", "; parts of a section have no rule of their own, `workspace_context` has"),
+            ("workspace_contxt", "; did you mean `workspace_context`?"),
+        ] {
+            let bytes = format!("budget: {{sections: {{{id}: {{pinned: true}}}}}}").into_bytes();
+            let file = FileBytes { total: bytes.len() as u64, bytes };
+            let parsed = parse(&file, &Id::parse("ws").unwrap(), &ProfileSet::built_in(), RiskPolicy::Report);
+            let found = parsed.unwrap_err();
+            assert_eq!(found[0].message, format!("no profile has a section `{id}`{expected}"));
+        }
+    }
+
+    #[test]
     fn zones_that_do_not_exist_are_named() {
         for zone in ["Etc/Unknown", "America/New York", "UTC+5", "''", "' UTC'", "Mars/Base"] {
             let found = faults(format!("agent: {{time_zone: {zone}}}"));

@@ -359,8 +359,8 @@ impl Report {
         let count = |count: usize| thousands(count as u64);
         let (changed, all) = (self.changed.len(), self.all());
         let share = (changed * 100).checked_div(all).unwrap_or_default();
-        let (changes, of) = (if changed == 1 { "changes" } else { "change" }, counted(all as u64, "request"));
-        let _ = writeln!(out, "{} of {of} {changes} ({share} %) with {}", count(changed), self.edited);
+        let (verb, of) = (if changed == 1 { "changes" } else { "change" }, counted(all as u64, "request"));
+        let _ = writeln!(out, "{} of {of} {verb} ({share} %) with {}", count(changed), self.edited);
         for (title, sections) in
             [("sections", self.by_section(|one| &one.sections)), ("lost to limits", self.by_section(|one| &one.lost))]
         {

@@ -3,6 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::Source;
+use crate::workspace::MANIFEST;
 
 /// A run of bytes of a section's text, and where they came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,6 +117,14 @@ impl Origin {
     pub(crate) fn file(source: Source) -> Self {
         let name = source.path.to_string();
         Self { file: Some(source), ..Self::new(OriginKind::File, name) }
+    }
+
+    /// A setting of `workspace.yaml`, by its key.
+    #[must_use]
+    pub(crate) fn setting(key: impl Into<String>) -> Self {
+        // The file's digest is not for callers: it would confirm a guess at what is locked or hidden.
+        let file = Some(Source { path: MANIFEST.into(), sha256: "".into() });
+        Self { file, ..Self::new(OriginKind::Setting, key) }
     }
 
     /// A part of a profile.

@@ -14,12 +14,11 @@ use crate::{
     profile::{Scope, Step, ToolAllowlist},
     prompt::{
         document,
-        output::{How, Origin, OriginKind, Source},
+        output::{How, Origin, OriginKind},
         trace::{Text, Trace, files},
     },
     text::cut::Cut,
     turn::Snippet,
-    workspace::MANIFEST,
 };
 
 /// A value that a template wrote.
@@ -129,14 +128,7 @@ impl TurnScope<'_> {
         };
         // Without the file it is what the service makes of the folder's name.
         let is_written = !self.snapshot.manifest_sha256.is_empty();
-        of_workspace.filter(|_| is_written).map(|came| Found::cleaned(self.setting(key), came, &text))
-    }
-
-    /// A setting of `workspace.yaml`.
-    pub(crate) fn setting(&self, key: impl Into<String>) -> Origin {
-        // The file's digest is not for callers: it would confirm a guess at what is locked or hidden.
-        let file = Some(Source { path: MANIFEST.into(), sha256: "".into() });
-        Origin { file, ..Origin::new(OriginKind::Setting, key) }
+        of_workspace.filter(|_| is_written).map(|came| Found::cleaned(Origin::setting(key), came, &text))
     }
 
     /// A field of a snippet, by its place among those that are shown.
@@ -184,7 +176,7 @@ impl TurnScope<'_> {
         let path = path(&format!("inputs.{name}"), steps);
         let origin = match given {
             Given::Turn(_) => Origin::new(OriginKind::Input, path),
-            Given::Workspace(_) => self.setting(path),
+            Given::Workspace(_) => Origin::setting(path),
             _ => Origin::profile(self.profile.name.as_str(), path),
         };
         let came = json.and_then(|json| json_below(json, steps)).and_then(Json::as_str);

@@ -123,7 +123,7 @@ fn purpose_of(spec: &SectionSpec, document: &Document, purpose: &str, scope: &Tu
     let is_own = matches!(&spec.body, Body::ContextFiles { files, .. } if files.iter().any(|(path, _)| **path == *document.path));
     let extra = &scope.snapshot.manifest.context.files;
     let origin = match extra.iter().position(|file| *file.path == *document.path).filter(|_| !is_own) {
-        Some(index) => scope.setting(format!("context.files[{index}].purpose")),
+        Some(index) => Origin::setting(format!("context.files[{index}].purpose")),
         None => Origin::profile(scope.profile.name.as_str(), &*spec.id),
     };
     if is_own { Found::worked_out(origin) } else { Found::cleaned(origin, purpose, purpose) }

@@ -32,17 +32,16 @@ pub(super) fn before<'a>(
     };
     let Some(budget) = budget else { return TrimmedHistory { messages, ..TrimmedHistory::default() } };
     let has_place = || scope.profile.sections().any(|(_, section)| matches!(section.body, Body::SummaryTree(_)));
-    let summarises = budget.summaries > 0 && has_place();
-    let selection = if summarises && messages > 0 {
-        select(&conversation.segments, messages, budget.summaries)
-    } else {
-        Selection::default()
+    let most = budget.summaries.filter(|_| has_place());
+    let selection = match most {
+        Some(most) if most > 0 && messages > 0 => select(&conversation.segments, messages, most),
+        _ => Selection::default(),
     };
     let coverage = Coverage::of(&selection.shown);
     let left_out = cut.left_out(units).flat_map(Unit::indices).map(|index| position(scope, index));
     let uncovered = left_out.filter(|&message| !coverage.has(message)).count() as u64;
     // Without summaries a caller that sends the end of a history alone has decided so.
-    let never_sent = if summarises { coverage.holes_before(conversation.first_index) } else { 0 };
+    let never_sent = if most.is_some() { coverage.holes_before(conversation.first_index) } else { 0 };
     TrimmedHistory {
         messages,
         summaries: selection.shown,

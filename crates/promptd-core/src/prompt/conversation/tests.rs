@@ -217,6 +217,19 @@ fn any_segment() -> impl Strategy<Value = Segment> {
     )
 }
 
+/// A quarter of one token is none: no summary fits, and what no message carries is said to be in none.
+#[test]
+fn a_budget_too_small_for_any_summary_is_no_wish_for_none() {
+    let segment =
+        Segment { id: "0".into(), message_end: 1, summary: "s".into(), summary_tokens: 1, ..Segment::default() };
+    let messages = vec![ConversationMessage::new(Role::User, "")];
+    let conversation = Conversation { messages, segments: vec![segment], first_index: 1, held_cut: None };
+    for (share, uncovered) in [(0.25, 1), (0.0, 0)] {
+        let turn = turn(conversation.clone(), &json!({"max_context_tokens": 1, "summary_budget": share}));
+        assert_eq!(prompt(&SNAPSHOT, "kern", &turn).conversation.unwrap().uncovered, uncovered, "{share}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_conversation_is_carried_or_reported(

@@ -38,7 +38,7 @@ pub(super) fn trim_front(
     let conversation = &scope.turn.conversation;
     let users: Vec<bool> = units.iter().map(|unit| conversation.messages[unit.message].role == Role::User).collect();
     let positions: Vec<u64> = units.iter().map(|unit| position(scope, unit.message)).collect();
-    let keep = spec.keep_unsummarised.as_ref().filter(|_| budget.summaries > 0);
+    let keep = spec.keep_unsummarised.as_ref().filter(|_| budget.summaries.is_some_and(|most| most > 0));
     let keeps = keep.is_some_and(|keep| scope.profile.templates.holds(keep, scope) == Ok(true));
     let history = History {
         sizes,
@@ -73,8 +73,8 @@ pub(super) fn position(scope: &TurnScope<'_>, index: usize) -> u64 {
 pub(super) struct TrimBudget {
     /// For messages; 0: no limit.
     pub raw: u64,
-    /// For summaries.
-    pub summaries: u64,
+    /// For summaries; `None`: none are wanted. A small share of a small budget can be 0, and then none fits.
+    pub summaries: Option<u64>,
 }
 
 impl TrimBudget {
@@ -83,9 +83,9 @@ impl TrimBudget {
         let max = scope.amount(&trim.max_tokens).unwrap_or(0);
         let share = scope.share(&trim.summary_budget);
         if scope.turn.conversation.segments.is_empty() || share == 0.0 {
-            return Self { raw: max, summaries: 0 };
+            return Self { raw: max, summaries: None };
         }
-        Self { raw: part(max, 1.0 - share), summaries: part(max, share) }
+        Self { raw: part(max, 1.0 - share), summaries: Some(part(max, share)) }
     }
 }
 

@@ -38,6 +38,7 @@ export async function serve({ workspaces = {}, settings = {}, tokens } = {}) {
     address: ready.split(" ").at(-1),
     path: (id, file) => join(root, id, file),
     log: said.all,
+    signal: (name) => child.kill(name),
     stop: async () => {
       child.kill("SIGTERM");
       const [code] = await exited;

@@ -9,9 +9,6 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const START_MS = 30_000;
-const running = new Set();
-process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
-
 export const ROOT = process.env.PROMPTD_ROOT;
 export const tlsFile = (name) => join(process.env.PROMPTD_TLS, name);
 
@@ -24,13 +21,12 @@ export async function serve(settings = {}) {
   mkdirSync(join(workspaces, "locked"));
   writeFileSync(join(workspaces, "locked/workspace.yaml"), "locked: [persona]\n");
   const config = join(folder, "promptd.yaml");
-  writeFileSync(config, JSON.stringify({ workspaces: { root: "workspaces" }, inspector: { listen: "off" }, log: { level: "error" }, ...settings })); // JSON is YAML
+  writeFileSync(config, JSON.stringify({ workspaces: { root: "workspaces" }, log: { level: "error" }, ...settings })); // JSON is YAML
   const server = { workspaces, address: "127.0.0.1:0" };
   let child;
+  process.once("exit", () => child?.kill("SIGKILL"));
   server.start = async () => {
     child = spawn(process.env.PROMPTD_BIN, ["serve", "--config", config, "--listen", server.address], { stdio: ["ignore", "pipe", "inherit"] });
-    running.add(child);
-    child.once("exit", () => running.delete(child));
     const late = setTimeout(() => child.kill("SIGKILL"), START_MS);
     const [ready] = await Promise.race([once(createInterface({ input: child.stdout }), "line"), once(child, "exit")]);
     clearTimeout(late);

@@ -11,12 +11,13 @@
  * @property {"connecting"|"connected"|"reconnecting"|"gone"} live
  * @property {object|null} prompt the last answer of AssemblePrompt
  * @property {object|null} promptError why the newest call gave none
+ * @property {boolean} promptLate whether an answer is waited for so long that `prompt` is an older one
  */
 
 /** @type {State} */
 export const state = {
   workspaceId: "", profile: "", revision: "", turn: {}, tokenEncoding: "o200k_base",
-  workspace: null, live: "connecting", prompt: null, promptError: null,
+  workspace: null, live: "connecting", prompt: null, promptError: null, promptLate: false,
 };
 
 const listeners = new Set();
@@ -33,17 +34,18 @@ export function update(changes) {
   Object.assign(state, changes);
   if (state.workspaceId !== before.workspaceId) {
     if (!("turn" in changes)) state.turn = kept(turnKey(), {});
-    Object.assign(state, { workspace: null, prompt: null, promptError: null }, changes);
+    Object.assign(state, { workspace: null, prompt: null, promptError: null, promptLate: false }, changes);
   }
   const keys = Object.keys(state).filter((key) => state[key] !== before[key]);
-  if (keys.includes("turn")) keep(turnKey(), state.turn);
+  if (state.workspaceId && keys.includes("turn")) keep(turnKey(), state.turn);
   if (keys.length) for (const listener of [...listeners]) listener(keys);
 }
 
-/** Reads what the browser keeps. @param {string} key @param {any} otherwise @returns {any} */
+/** Reads what the browser keeps; what is of another kind than `otherwise` counts as nothing. @param {string} key @param {any} otherwise @returns {any} */
 export function kept(key, otherwise) {
   try {
-    return JSON.parse(localStorage.getItem(key)) ?? otherwise;
+    const value = JSON.parse(localStorage.getItem(key));
+    return kindOf(value) === kindOf(otherwise) ? value : otherwise;
   } catch {
     return otherwise;
   }
@@ -56,6 +58,10 @@ export function keep(key, value) {
   } catch {
     // Storage is full or switched off.
   }
+}
+
+function kindOf(value) {
+  return value === null ? "null" : Array.isArray(value) ? "list" : typeof value;
 }
 
 function turnKey() {

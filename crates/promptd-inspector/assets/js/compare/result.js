@@ -19,7 +19,9 @@ const CHANGES = {
  * @returns {Array<HTMLElement|false>}
  */
 export function drawResult(diff, mode, context) {
-  const { same, sections = [], layout, caches, appeared = [], vanished = [] } = diff;
+  const { sections = [], layout, caches, appeared = [], vanished = [] } = diff;
+  // Two revisions can give the same prompt and other findings.
+  const same = diff.same || Boolean(diff.before?.digest) && diff.before.digest === diff.after?.digest;
   return [
     h("div", { class: "compare-facts" }, sizes(diff), caches ? cacheTable(caches, same) : begins(diff)),
     appeared.length > 0 && titled("Findings that appeared", findingLines(appeared, context)),

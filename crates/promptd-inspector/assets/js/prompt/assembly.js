@@ -6,6 +6,7 @@ import { state, update } from "../state.js";
 
 const TYPING_MS = 150;
 const AGAIN_MS = 2_000; // after a call that could not be answered now
+const LATE_MS = 1_000; // after which the prompt on the page is marked as an older one
 const INPUTS = ["workspaceId", "profile", "revision", "tokenEncoding", "turn"];
 
 let control = new AbortController();
@@ -21,14 +22,18 @@ export async function assemble() {
   if (!workspaceId) return;
   const held = heldContents(state.prompt);
   const ifNoneMatch = [...held.keys()];
+  const late = setTimeout(() => update({ promptLate: true }), LATE_MS);
+  signal.addEventListener("abort", () => clearTimeout(late));
   try {
     const prompt = await call("PromptService/AssemblePrompt",
       { workspaceId, profile, revision, turn, tokenEncoding, includeSpans: true, ifNoneMatch }, { signal });
-    if (!signal.aborted) update({ prompt: filled(prompt, held), promptError: null });
+    if (!signal.aborted) update({ prompt: filled(prompt, held), promptError: null, promptLate: false });
   } catch (error) {
     if (isAbort(error) || signal.aborted) return;
-    update({ promptError: error });
+    update({ promptError: error, promptLate: false });
     if (error.code === "unavailable") timer = setTimeout(assemble, AGAIN_MS);
+  } finally {
+    clearTimeout(late);
   }
 }
 

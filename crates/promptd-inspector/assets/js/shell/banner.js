@@ -15,9 +15,11 @@ export function drawBanner(root, context) {
   new ResizeObserver(() => document.documentElement.style.setProperty("--banner-height", `${root.offsetHeight}px`)).observe(root);
   const draw = () => {
     const errors = (state.workspace?.findings ?? []).filter((each) => each.severity === "SEVERITY_ERROR");
-    const text = JSON.stringify(errors);
+    const gone = state.live === "gone";
+    const text = JSON.stringify([gone, errors]);
     if (text === drawn) return;
     drawn = text;
+    if (gone) return replace(root, h("div", { class: "banner" }, h("p", {}, h("strong", {}, "This workspace is gone."), " What the page shows of it is what it was; if it comes back, the page follows.")));
     if (!errors.length) return replace(root);
     const [first] = errors;
     const never = !state.workspace.revision;
@@ -33,6 +35,6 @@ export function drawBanner(root, context) {
     context.say(`${place} is broken: ${first.message}. ${said ? summary : ""}`);
   };
   subscribe((keys) => {
-    if (keys.includes("workspace")) draw();
+    if (keys.includes("workspace") || keys.includes("live")) draw();
   });
 }

@@ -16,8 +16,10 @@ export function login(root) {
     const said = h("div", { role: "alert" });
     const form = h("form", { class: "login card", onsubmit: async (event) => {
       event.preventDefault();
+      const token = input.value.trim();
+      if (!/^[!-~]+$/.test(token)) return replace(said, h("p", { class: "field-error" }, "This is no token: a token has letters, digits and signs of ASCII, and no spaces."));
       button.disabled = true;
-      setToken(input.value.trim());
+      setToken(token);
       try {
         await call("WorkspaceService/ListWorkspaces", { pageSize: 1 });
         resolve();

@@ -116,12 +116,14 @@ function drawGroup(form, field, path) {
   const name = nameOf(path);
   const value = form.get(path);
   const list = field.shape.kind === "list";
-  const count = list ? value?.length ?? 0 : Object.keys(value ?? {}).length;
+  const fits = value === undefined || value === null || (typeof value === "object" && Array.isArray(value) === list);
+  const count = !fits ? 1 : list ? value?.length ?? 0 : Object.keys(value ?? {}).length;
   const details = h("details", { open: form.open.has(name) || (count > 0 && path.length < 3), ontoggle: () => form.open[details.open ? "add" : "delete"](name) },
-    h("summary", {}, titleOf(field), count > 0 && h("span", { class: "tag" }, list ? count : "set")),
+    h("summary", {}, titleOf(field), count > 0 && h("span", { class: "tag" }, list && fits ? count : "set")),
     h("div", { class: "group" },
       field.canBeEmpty && drawEmpty(form, path, "Empty: nothing"),
-      list ? drawItems(form, field.shape.item, path, value ?? []) : drawFields(form, field.shape.fields, path)));
+      !fits ? h("p", { class: "small" }, `It must be ${list ? "a list" : "an object"}: edit it as JSON.`)
+        : list ? drawItems(form, field.shape.item, path, value ?? []) : drawFields(form, field.shape.fields, path)));
   return h("div", { class: "field", dataset: { field: name, help: helpOf(field) } }, details, h("p", { class: "field-error" }));
 }
 

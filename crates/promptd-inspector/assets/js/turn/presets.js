@@ -16,16 +16,21 @@ export function presets(workspace) {
     { name: "Sub-agent, narrow", turn: narrow, own: false },
     { name: "Synthesis", turn: { stage: "STAGE_SYNTHESIS" }, own: false },
     { name: "A user on a channel", turn: { user: { id: "u-1", name: "Dana" }, channel: { name: "telegram", chat_type: "direct" } }, own: false },
-    ...kept(KEY, []).map((preset) => ({ ...preset, own: true })),
+    ...own().map((preset) => ({ ...preset, own: true })),
   ];
+}
+
+// What the browser keeps can have been written by anything.
+function own() {
+  return kept(KEY, []).filter((preset) => typeof preset?.name === "string" && typeof preset.turn === "object" && preset.turn !== null);
 }
 
 /** Keeps a turn under a name; one of the same name is replaced. @param {string} name @param {object} turn */
 export function savePreset(name, turn) {
-  keep(KEY, [...kept(KEY, []).filter((preset) => preset.name !== name), { name, turn }]);
+  keep(KEY, [...own().filter((preset) => preset.name !== name), { name, turn }]);
 }
 
 /** Forgets one of one's own. @param {string} name */
 export function deletePreset(name) {
-  keep(KEY, kept(KEY, []).filter((preset) => preset.name !== name));
+  keep(KEY, own().filter((preset) => preset.name !== name));
 }

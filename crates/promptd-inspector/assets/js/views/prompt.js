@@ -75,9 +75,11 @@ class PromptView {
   }
 
   draw(mark) {
-    const { prompt, promptError } = this.context.state;
-    replace(this.failed, promptError && [errorCard(promptError), prompt && h("p", { class: "muted small" }, "Below is the last prompt that could be assembled.")]);
-    this.list.classList.toggle("stale", Boolean(promptError && prompt));
+    const { prompt, promptError, promptLate } = this.context.state;
+    const late = promptLate && "The server has not answered yet.";
+    const older = prompt && (late || promptError) && "Below is the last prompt that was assembled.";
+    replace(this.failed, promptError && errorCard(promptError), (late || older) && h("p", { class: "small", dataset: { late: "" } }, [late, older].filter(Boolean).join(" ")));
+    this.list.classList.toggle("stale", Boolean(older));
     this.panel.showError(promptError);
     if (!prompt) return;
     this.loadHomes(prompt.profile).catch(this.context.report);
@@ -112,7 +114,7 @@ class PromptView {
     if (kind === "workspace" && !this.context.state.revision) assemble();
     if (kind === "state") follow(keys);
     if (keys.includes("prompt")) this.draw(true);
-    else if (keys.includes("promptError")) this.draw(false);
+    else if (keys.includes("promptError") || keys.includes("promptLate")) this.draw(false);
     this.panel.refresh(keys);
   }
 

@@ -149,7 +149,7 @@ def replaced(fragment, path, value):
 
 # What an SDK has to refuse, so that its silence about the fragments says something.
 WRONG = [
-    ("anthropic-messages", ["system", 0, "cache_control", "ttl"], "2h"),
+    ("anthropic-messages", ["system", 0, "cache_control"], {"type": "ephemeral", "ttl": "2h"}),
     ("anthropic-messages", ["messages", 0, "content", 0, "note"], "x"),
     ("anthropic-messages", ["messages", 1, "content", 1, "input"], "{}"),
     ("openai-chat", ["messages", -1, "role"], "model"),

@@ -1,6 +1,6 @@
 // An edit on disk, until it is on the page.
 import assert from "node:assert/strict";
-import { renameSync, writeFileSync, rmSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 
 import { launch, open, skip, until } from "./page.mjs";
@@ -49,6 +49,22 @@ test("a save is visible at once", { skip }, async () => {
   const worst = took[Math.ceil(took.length * 0.99) - 1];
   console.log(`# saves ${SAVES}: median ${took[took.length >> 1]} ms, p99 ${worst} ms`);
   assert.ok(worst <= VISIBLE_MS, `${took}`);
+  await page.done();
+  await service.stop();
+});
+
+test("a save says what it changed, and leads to the comparison", { skip }, async () => {
+  const service = await serve();
+  const page = await open(browser, `${service.inspector}/#/w/example/prompt`);
+  await until(page, () => document.querySelector("[data-live=connected]") && document.querySelector("[data-message-content]"));
+  const path = service.path("example", "SOUL.md");
+  const text = readFileSync(path, "utf8");
+  writeFileSync(path, `${text}Twelve chars`);
+  const by = await until(page, () => document.querySelector('[data-row="workspace_context/SOUL.md"] [data-changed]')?.dataset.changed);
+  assert.equal(by, String(`${text}Twelve chars`.trim().length - text.trim().length));
+  assert.equal(await page.$$eval("[data-changed]", (all) => all.length), 1);
+  await page.click("[data-tool=change]");
+  await until(page, () => document.querySelector('[data-diff="workspace_context/SOUL.md"]')?.textContent.includes("Twelve chars"));
   await page.done();
   await service.stop();
 });

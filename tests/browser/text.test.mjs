@@ -84,7 +84,7 @@ test("every built-in profile is reached by its form", { skip }, async () => {
     const fields = await page.$$eval("[data-field]", (all) => all.map((element) => element.dataset.field));
     for (const input of inputs) assert.ok(fields.includes(`turn.inputs.${input.name}`), `${name}: ${input.name}`);
     // A prompt, or what is wrong with the turn at its field.
-    await until(page, () => document.querySelector("[data-message-content], .field-error:not(:empty)"));
+    await until(page, () => document.querySelector("[data-message-content], [data-section], .field-error:not(:empty)"));
     await page.done();
   }
 });

@@ -12,6 +12,7 @@ import { hue, isLeftOut } from "./account.js";
  * @param {object} look
  * @param {"tokens"|"chars"} look.unit
  * @param {Map<object, number>} look.places
+ * @param {Map<string, number>} [look.changes] by how many characters the newest save changed a section
  * @param {(id: string) => void} look.jump
  */
 export function drawOutline(root, entries, prompt, look) {
@@ -48,7 +49,8 @@ function groups(entries, prompt) {
   return groups;
 }
 
-function drawRow(section, size, total, unit, { places, jump }) {
+function drawRow(section, size, total, unit, { places, changes, jump }) {
+  const by = changes?.get(section.id);
   const out = isLeftOut(section);
   const outcome = enumName(section.outcome);
   const name = section.id.split("/").slice(1).join("/") || section.id;
@@ -56,8 +58,10 @@ function drawRow(section, size, total, unit, { places, jump }) {
     class: ["outline-row", out && "out"], style: { "--hue": hue(places.get(section)) }, dataset: { row: section.id }, title: section.id, onclick: () => jump(section.id),
   },
     h("span", { class: "row-name" }, name),
-    outcome === "truncated" && h("span", { class: "tag warn" }, "cut"),
-    outcome === "dropped" && h("span", { class: "tag bad" }, "dropped"),
+    h("span", { class: "row-tags" },
+      outcome === "truncated" && h("span", { class: "tag warn" }, "cut"),
+      outcome === "dropped" && h("span", { class: "tag bad" }, "dropped"),
+      by !== undefined && h("span", { class: "tag good", dataset: { changed: by } }, by === 0 ? "changed" : `${by > 0 ? "+" : "−"}${number(Math.abs(by))}`)),
     outcome === "omitted" && h("span", { class: "row-omitted" }, "omitted"),
     !out && h("span", { class: "row-size" }, number(size)),
     h("span", { class: "row-note" }, out ? section.reason : note(section, size, total)),

@@ -38,7 +38,7 @@ export function drawHeader(root, choose) {
     mark.title = LIVE_TITLE[state.live];
     replace(mark, LIVE[state.live]);
     revised.title = format.time(workspace?.loadedAt);
-    replace(revised, workspace?.loadedAt ? `saved ${format.age(workspace.loadedAt)}` : "");
+    replace(revised, workspace?.loadedAt ? `${state.revision ? "newest saved" : "saved"} ${format.age(workspace.loadedAt)}` : "");
     document.title = `${workspaceId ? `${workspaceId} · ` : ""}promptd inspector`;
   };
   follow();

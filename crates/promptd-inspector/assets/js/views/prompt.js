@@ -29,6 +29,8 @@ class PromptView {
     this.look = { unit: "tokens", hidden: false, leftOut: true, outline: matchMedia(MIDDLE).matches, turn: matchMedia(WIDE).matches, ...kept(LOOK_KEY, {}) };
     this.homes = { profile: "", of: new Map() };
     this.drawn = ""; // what the messages on the page are of
+    this.sizes = new Map(); // of its sections, in characters
+    this.change = null; // what the newest save changed, and what was before it
     this.tools = h("div", { class: "toolbar", role: "toolbar", "aria-label": "How the prompt is shown" });
     this.outline = h("nav", { class: "outline", "aria-label": "Sections" });
     this.failed = h("div", { class: "prompt-error" });
@@ -71,7 +73,7 @@ class PromptView {
   }
 
   drawTools() {
-    drawToolbar(this.tools, this.look, (changes) => this.set(changes), this.context);
+    drawToolbar(this.tools, this.look, (changes) => this.set(changes), this.context, this.change);
   }
 
   draw(mark) {
@@ -80,6 +82,9 @@ class PromptView {
     const older = prompt && (late || promptError) && "Below is the last prompt that was assembled.";
     replace(this.failed, promptError && errorCard(promptError), (late || older) && h("p", { class: "small", dataset: { late: "" } }, [late, older].filter(Boolean).join(" ")));
     this.list.classList.toggle("stale", Boolean(older));
+    const newError = promptError !== this.error && promptError?.violations?.length > 0;
+    this.error = promptError;
+    if (newError && !this.look.turn) this.set({ turn: true });
     this.panel.showError(promptError);
     if (!prompt) return;
     this.loadHomes(prompt.profile).catch(this.context.report);
@@ -94,10 +99,17 @@ class PromptView {
     const places = placesOf(prompt);
     const of = JSON.stringify([context.state.workspaceId, context.state.revision, prompt.profile]);
     const marked = mark && of === this.drawn; // of another profile or revision everything differs
+    const before = this.sizes;
+    this.sizes = new Map(prompt.sections.map((section) => [section.id, Number(section.includedSize?.chars ?? 0)]));
     const changed = this.messages.draw(entries, { hidden: look.hidden, toggleHidden: () => this.set({ hidden: !look.hidden }), places, mark: marked });
-    drawOutline(this.outline, entries, prompt, { unit: look.unit, places, jump: (id) => this.messages.jump(id) });
+    if (marked && changed.length && prompt.revision !== this.revision) {
+      const by = (id) => (this.sizes.get(id) ?? 0) - (before.get(id) ?? 0);
+      this.change = { sections: new Map(changed.map((id) => [id, by(id)])), before: this.revision };
+    } else if (of !== this.drawn) this.change = null;
+    drawOutline(this.outline, entries, prompt, { unit: look.unit, places, changes: this.change?.sections, jump: (id) => this.messages.jump(id) });
     if (marked && changed.length) context.say(`Changed: ${changed.join(", ")}`);
     this.drawn = of;
+    this.revision = prompt.revision;
   }
 
   // The profile says which message a section belongs to, which an answer does not where there is no text.

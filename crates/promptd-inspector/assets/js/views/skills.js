@@ -16,13 +16,13 @@ function mount(root, context) {
   const { state, rpc } = context;
   let skills = [];
   let drawn = "";
-  let narrowed = false;
+  let narrowed = context.state.turn.skill_filter !== undefined; // as the prompt shows them
   const list = h("ul", { class: "split-list card", "aria-label": "Skills" });
   const detail = new SkillDetail(context);
   const split = h("div", { class: "split" }, list, detail.element);
   const count = h("span", { class: "muted", dataset: { count: "skills" } });
   const filter = h("input", { type: "search", "aria-label": "Filter skills", placeholder: "Part of a name or description", autocomplete: "off", spellcheck: "false", oninput: () => draw() });
-  const turn = h("input", { type: "checkbox", onchange: () => { narrowed = turn.checked; load(); } });
+  const turn = h("input", { type: "checkbox", checked: narrowed, onchange: () => { narrowed = turn.checked; load(); } });
   const turnLabel = h("label", { class: "check" }, turn, "As this turn narrows them");
   const newest = h("p", { class: "muted small view-note", hidden: true }, "A revision is pinned; the skills are those of the newest one.");
   const body = h("div", {}, split);

@@ -75,16 +75,26 @@ test("marks for hidden characters change no text", { skip }, async () => {
   await page.done();
 });
 
-test("every built-in profile is reached by its form", { skip }, async () => {
+test("every built-in profile has its form, and the prompt follows it", { skip }, async () => {
   const { answer } = await call(service.inspector, "ProfileService/ListProfiles", {});
   for (const { name } of answer.profiles) {
-    const page = await open(browser, `${service.inspector}/#/w/example/prompt?profile=${name}`);
-    await until(page, () => document.querySelector("[data-field]"));
+    const storage = { "promptd.turn.example": JSON.stringify({ now: NOW }), "promptd.look": JSON.stringify({ turn: true }) };
+    const page = await open(browser, `${service.inspector}/#/w/example/prompt?profile=${name}`, { storage });
+    await until(page, () => document.querySelector("[data-field='turn.user.name'] input"));
     const inputs = (await call(service.inspector, "ProfileService/GetProfile", { name })).answer.profile.inputs ?? [];
     const fields = await page.$$eval("[data-field]", (all) => all.map((element) => element.dataset.field));
     for (const input of inputs) assert.ok(fields.includes(`turn.inputs.${input.name}`), `${name}: ${input.name}`);
-    // A prompt, or what is wrong with the turn at its field.
-    await until(page, () => document.querySelector("[data-message-content], [data-section], .field-error:not(:empty)"));
+
+    await page.$$eval("details", (all) => all.forEach((one) => (one.open = true)));
+    await page.type("[data-field='turn.user.name'] input", "Dana O'Neil");
+    await page.type("[data-field='turn.ephemeral_system_prompt'] textarea", "Be brief.");
+    const turn = { now: NOW, user: { name: "Dana O'Neil" }, ephemeral_system_prompt: "Be brief." };
+    const { answer: prompt } = await call(service.inspector, "PromptService/AssemblePrompt", { workspaceId: "example", profile: name, turn });
+    const same = (wanted) => {
+      const found = [...document.querySelectorAll("[data-message-content]")].map((element) => element.textContent);
+      return JSON.stringify(found) === wanted;
+    };
+    await until(page, same, JSON.stringify((prompt.messages ?? []).map((message) => message.content ?? "")));
     await page.done();
   }
 });

@@ -7,7 +7,7 @@ use crate::{
     profile::{Body, Profile},
     text::thousands,
     turn::{Role, Turn},
-    workspace::{CONTEXT_FILES, Lock, Snapshot},
+    workspace::{Lock, Snapshot},
     yaml::nearest,
 };
 
@@ -77,10 +77,10 @@ impl std::error::Error for TurnError {}
 ///
 /// # Errors
 ///
-/// The turn sets a locked field, or names a context file that neither the workspace nor any profile has.
+/// The turn sets a locked field, or names a context file that the workspace and the profile do not have.
 pub(super) fn check(snapshot: &Snapshot, profile: &Profile, turn: &Turn) -> Result<(), TurnError> {
     check_locks(snapshot, profile, turn)?;
-    check_context_files(snapshot, turn)
+    check_context_files(snapshot, profile, turn)
 }
 
 fn check_locks(snapshot: &Snapshot, profile: &Profile, turn: &Turn) -> Result<(), TurnError> {
@@ -110,22 +110,14 @@ fn first_system(turn: &Turn) -> Option<usize> {
     turn.conversation.messages.iter().position(|message| message.role == Role::System)
 }
 
-/// Refuses what can only be a mistake. A file that this profile does not show, or that is not there, keeps nothing: a caller's list
-/// holds for every profile.
-fn check_context_files(snapshot: &Snapshot, turn: &Turn) -> Result<(), TurnError> {
+fn check_context_files(snapshot: &Snapshot, profile: &Profile, turn: &Turn) -> Result<(), TurnError> {
     if turn.context_files.is_empty() {
         return Ok(());
     }
-    let own = snapshot.manifest.context.files.iter().map(|file| &*file.path);
-    let sections = snapshot.profiles.iter().flat_map(|profile| profile.sections());
-    let of_profiles = sections.filter_map(|(_, section)| match &section.body {
-        Body::ContextFiles { files, .. } => Some(files.iter().map(|(path, _)| path.as_str())),
-        _ => None,
-    });
-    let mut known: Vec<&str> = Vec::new();
-    for path in own.chain(CONTEXT_FILES).chain(of_profiles.flatten()) {
-        if !known.contains(&path) {
-            known.push(path);
+    let mut known: Vec<&str> = snapshot.manifest.context.files.iter().map(|file| &*file.path).collect();
+    for (_, section) in profile.sections() {
+        if let Body::ContextFiles { files, .. } = &section.body {
+            known.extend(files.iter().map(|(path, _)| path.as_str()));
         }
     }
     for (index, path) in turn.context_files.iter().enumerate() {

@@ -11,7 +11,6 @@
 mod budgets;
 mod cache_prefix;
 mod cache_session;
-mod context_files;
 mod conversations;
 mod digests;
 mod file_settings;

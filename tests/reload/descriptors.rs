@@ -113,13 +113,19 @@ impl Followed {
     }
 }
 
+/// What is followed, after each of it has reported that it cannot be read, since there is no descriptor left.
+fn without_descriptors() -> (Followed, Exhausted) {
+    let followed = Followed::new();
+    let mut all = Exhausted::new();
+    followed.service.source.rescan();
+    followed.wait_for_failures(|| all.fill());
+    (followed, all)
+}
+
 #[test]
 fn what_was_edited_without_descriptors_is_served_once_there_are_some() {
     isolated("descriptors::what_was_edited_without_descriptors_is_served_once_there_are_some", || {
-        let mut followed = Followed::new();
-        let mut all = Exhausted::new();
-        followed.service.source.rescan();
-        followed.wait_for_failures(|| all.fill());
+        let (mut followed, all) = without_descriptors();
         let kept = followed.service.source.profiles().get("mine").map(|profile| String::from(&*profile.description));
         assert_eq!(kept.as_deref(), Some("One."));
         followed.edit();
@@ -132,10 +138,7 @@ fn what_was_edited_without_descriptors_is_served_once_there_are_some() {
 #[test]
 fn a_single_descriptor_that_is_left_hides_no_failure() {
     isolated("descriptors::a_single_descriptor_that_is_left_hides_no_failure", || {
-        let mut followed = Followed::new();
-        let mut all = Exhausted::new();
-        followed.service.source.rescan();
-        followed.wait_for_failures(|| all.fill());
+        let (mut followed, mut all) = without_descriptors();
         all.0.pop();
         let status = followed.service.source.status();
         let retries = status.retries.get();

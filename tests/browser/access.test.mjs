@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
+import { running } from "./fixture.mjs";
 import { HOSTILE } from "./hostile.mjs";
-import { launch, open, skip, until } from "./page.mjs";
-import { serve } from "./service.mjs";
+import { open, skip, until } from "./page.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const VIEWS = ["prompt", "compare", "findings", "skills", "profiles", "history", "sent", "reply"];
@@ -17,16 +17,7 @@ const SHAPES = [
   { scheme: "dark", width: 360 },
 ];
 
-let browser, service;
-before(async () => {
-  if (skip) return;
-  browser = await launch();
-  service = await serve({ workspaces: { hostile: HOSTILE } });
-});
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+const fixture = running({ workspaces: { hostile: HOSTILE } });
 
 // What axe finds once the view has settled: nothing on the way to it.
 async function violations(page, view) {
@@ -45,7 +36,7 @@ for (const shape of SHAPES) {
     const found = [];
     for (const view of [...VIEWS, "workspaces"]) {
       const address = view === "workspaces" ? "#/" : `#/w/hostile/${view}`;
-      const page = await open(browser, `${service.inspector}/${address}`, shape);
+      const page = await open(fixture.browser, `${fixture.service.inspector}/${address}`, shape);
       for (const one of await violations(page, view)) found.push(`${view}: ${one}`);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (overflow > 0) found.push(`${view}: ${overflow} px beyond the window`);
@@ -56,7 +47,7 @@ for (const shape of SHAPES) {
 }
 
 test("tabs, views and the source of a text by the keyboard", { skip }, async () => {
-  const page = await open(browser, `${service.inspector}/#/w/example/prompt`);
+  const page = await open(fixture.browser, `${fixture.service.inspector}/#/w/example/prompt`);
   await until(page, () => document.querySelector("[data-message-content]"));
   await page.focus("#tabs [aria-current=page], #tabs [aria-selected=true]");
   await page.keyboard.press("ArrowRight");

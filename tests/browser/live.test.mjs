@@ -16,6 +16,13 @@ before(async () => {
 });
 after(() => browser?.close());
 
+// The example's prompt, once the page follows its saves.
+async function followed(service) {
+  const page = await open(browser, `${service.inspector}/#/w/example/prompt`);
+  await until(page, () => document.querySelector("[data-live=connected]") && document.querySelector("[data-message-content]"));
+  return page;
+}
+
 const appears = (page, text) =>
   page.evaluate(
     (text) =>
@@ -34,8 +41,7 @@ const appears = (page, text) =>
 
 test("a save is visible at once", { skip }, async () => {
   const service = await serve();
-  const page = await open(browser, `${service.inspector}/#/w/example/prompt`);
-  await until(page, () => document.querySelector("[data-live=connected]") && document.querySelector("[data-message-content]"));
+  const page = await followed(service);
   const took = [];
   for (let save = 0; save < SAVES; save += 1) {
     const text = `Save number ${save} of this page.`;
@@ -55,8 +61,7 @@ test("a save is visible at once", { skip }, async () => {
 
 test("a save says what it changed, and leads to the comparison", { skip }, async () => {
   const service = await serve();
-  const page = await open(browser, `${service.inspector}/#/w/example/prompt`);
-  await until(page, () => document.querySelector("[data-live=connected]") && document.querySelector("[data-message-content]"));
+  const page = await followed(service);
   const path = service.path("example", "SOUL.md");
   const text = readFileSync(path, "utf8");
   writeFileSync(path, `${text}Twelve chars`);
@@ -71,8 +76,7 @@ test("a save says what it changed, and leads to the comparison", { skip }, async
 
 test("a save that breaks a file is shown beside what stays in use", { skip }, async () => {
   const service = await serve();
-  const page = await open(browser, `${service.inspector}/#/w/example/prompt`);
-  await until(page, () => document.querySelector("[data-live=connected]") && document.querySelector("[data-message-content]"));
+  const page = await followed(service);
   const before = await page.$$eval("[data-section]", (all) => all.map((e) => e.dataset.section));
   writeFileSync(service.path("example", "workspace.yaml"), "agent: {name: [1\n");
   const said = await until(page, () => {

@@ -1,31 +1,22 @@
 // How soon the page is there.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
+import { running } from "./fixture.mjs";
 import { LARGE } from "./hostile.mjs";
-import { launch, open, skip, until } from "./page.mjs";
-import { serve } from "./service.mjs";
+import { open, skip, until } from "./page.mjs";
 
 const FIRST_VIEW_MS = 300;
 const LARGE_VIEW_MS = 1_000;
 const ASSETS_BYTES = 200_000;
 
-let browser, service;
-before(async () => {
-  if (skip) return;
-  browser = await launch();
-  service = await serve({ workspaces: { large: LARGE } });
-});
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+const fixture = running({ workspaces: { large: LARGE } });
 
 // From the navigation to the first frame with the whole prompt, the best of five: others use the machine too.
 async function view(id, bytes) {
   const took = [];
   for (let round = 0; round < 5; round += 1) {
-    const page = await open(browser, `${service.inspector}/#/w/${id}/prompt`);
+    const page = await open(fixture.browser, `${fixture.service.inspector}/#/w/${id}/prompt`);
     const find = (bytes) => {
       const texts = [...document.querySelectorAll("[data-message-content]")].map((e) => e.textContent.length);
       if (texts.reduce((sum, one) => sum + one, 0) < bytes) return false;
@@ -49,7 +40,7 @@ test("a prompt of a million characters", { skip }, async () => {
 });
 
 test("what the page loads is small", { skip }, async () => {
-  const page = await open(browser, `${service.inspector}/#/w/example/prompt`);
+  const page = await open(fixture.browser, `${fixture.service.inspector}/#/w/example/prompt`);
   await until(page, () => document.querySelector("[data-message-content]"));
   const bytes = await page.evaluate(() => {
     const loaded = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];

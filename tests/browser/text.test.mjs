@@ -1,10 +1,11 @@
 // What the page shows as a message is the message, byte for byte.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
+import { running } from "./fixture.mjs";
 import { HOSTILE } from "./hostile.mjs";
-import { launch, open, skip, until } from "./page.mjs";
-import { call, serve } from "./service.mjs";
+import { open, skip, until } from "./page.mjs";
+import { call } from "./service.mjs";
 
 const NOW = "2026-04-02T09:15:00Z";
 const PROFILES = [
@@ -12,16 +13,7 @@ const PROFILES = [
   ["cache-first", { user: { name: "Dana" }, knowledge: [{ content: "Berth 4 is closed.", title: "log" }] }],
 ];
 
-let browser, service;
-before(async () => {
-  if (skip) return;
-  browser = await launch();
-  service = await serve({ workspaces: { hostile: HOSTILE } });
-});
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+const fixture = running({ workspaces: { hostile: HOSTILE } });
 
 // The contents of the messages that the page shows, once there are so many.
 async function shown(page, count) {
@@ -34,14 +26,14 @@ async function shown(page, count) {
 
 // The prompt that a turn has by the service's own account.
 async function assembled(request) {
-  const { status, answer } = await call(service.inspector, "PromptService/AssemblePrompt", request);
+  const { status, answer } = await call(fixture.service.inspector, "PromptService/AssemblePrompt", request);
   assert.equal(status, 200, JSON.stringify(answer));
   return answer.messages.map((message) => message.content ?? "");
 }
 
 async function holds(workspaceId, profile, turn) {
   const storage = { [`promptd.turn.${workspaceId}`]: JSON.stringify(turn) };
-  const page = await open(browser, `${service.inspector}/#/w/${workspaceId}/prompt?profile=${profile}`, { storage });
+  const page = await open(fixture.browser, `${fixture.service.inspector}/#/w/${workspaceId}/prompt?profile=${profile}`, { storage });
   const wanted = await assembled({ workspaceId, profile, turn });
   const found = await shown(page, wanted.length);
   for (const [index, text] of wanted.entries()) assert.equal(found[index], text, `${workspaceId} ${profile} ${index}`);
@@ -66,7 +58,7 @@ test("a conversation is shown as it was sent", { skip }, async () => {
 
 test("marks for hidden characters change no text", { skip }, async () => {
   const storage = { "promptd.turn.hostile": JSON.stringify({ now: NOW }) };
-  const page = await open(browser, `${service.inspector}/#/w/hostile/prompt`, { storage });
+  const page = await open(fixture.browser, `${fixture.service.inspector}/#/w/hostile/prompt`, { storage });
   const wanted = await assembled({ workspaceId: "hostile", turn: { now: NOW } });
   await shown(page, wanted.length);
   await page.click("[data-tool=hidden]");
@@ -76,12 +68,12 @@ test("marks for hidden characters change no text", { skip }, async () => {
 });
 
 test("every built-in profile has its form, and the prompt follows it", { skip }, async () => {
-  const { answer } = await call(service.inspector, "ProfileService/ListProfiles", {});
+  const { answer } = await call(fixture.service.inspector, "ProfileService/ListProfiles", {});
   for (const { name } of answer.profiles) {
     const storage = { "promptd.turn.example": JSON.stringify({ now: NOW }), "promptd.look": JSON.stringify({ turn: true }) };
-    const page = await open(browser, `${service.inspector}/#/w/example/prompt?profile=${name}`, { storage });
+    const page = await open(fixture.browser, `${fixture.service.inspector}/#/w/example/prompt?profile=${name}`, { storage });
     await until(page, () => document.querySelector("[data-field='turn.user.name'] input"));
-    const inputs = (await call(service.inspector, "ProfileService/GetProfile", { name })).answer.profile.inputs ?? [];
+    const inputs = (await call(fixture.service.inspector, "ProfileService/GetProfile", { name })).answer.profile.inputs ?? [];
     const fields = await page.$$eval("[data-field]", (all) => all.map((element) => element.dataset.field));
     for (const input of inputs) assert.ok(fields.includes(`turn.inputs.${input.name}`), `${name}: ${input.name}`);
 
@@ -89,7 +81,7 @@ test("every built-in profile has its form, and the prompt follows it", { skip },
     await page.type("[data-field='turn.user.name'] input", "Dana O'Neil");
     await page.type("[data-field='turn.ephemeral_system_prompt'] textarea", "Be brief.");
     const turn = { now: NOW, user: { name: "Dana O'Neil" }, ephemeral_system_prompt: "Be brief." };
-    const { answer: prompt } = await call(service.inspector, "PromptService/AssemblePrompt", { workspaceId: "example", profile: name, turn });
+    const { answer: prompt } = await call(fixture.service.inspector, "PromptService/AssemblePrompt", { workspaceId: "example", profile: name, turn });
     const same = (wanted) => {
       const found = [...document.querySelectorAll("[data-message-content]")].map((element) => element.textContent);
       return JSON.stringify(found) === wanted;

@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { promisify } from "node:util";
 
+import { running } from "./fixture.mjs";
 import { HOSTILE } from "./hostile.mjs";
-import { launch, open, placeOf, skip, until } from "./page.mjs";
-import { call, serve } from "./service.mjs";
+import { open, placeOf, skip, until } from "./page.mjs";
+import { call } from "./service.mjs";
 
 const NOW = "2026-04-02T09:15:00Z";
 const MANY = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`many-${i}`, { "AGENTS.md": `Number ${i}.` }]));
@@ -18,18 +19,9 @@ const HIDDEN = {
   "skills/secret-one/SKILL.md": "---\nname: secret-one\ndescription: Not shown.\n---\nThe secret text.\n",
 };
 
-let browser, service;
-before(async () => {
-  if (skip) return;
-  browser = await launch();
-  service = await serve({ workspaces: { ...MANY, hidden: HIDDEN, hostile: HOSTILE } });
-});
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+const fixture = running({ workspaces: { ...MANY, hidden: HIDDEN, hostile: HOSTILE } });
 
-const visit = (path, options) => open(browser, `${service.inspector}/${path}`, options);
+const visit = (path, options) => open(fixture.browser, `${fixture.service.inspector}/${path}`, options);
 const texts = (page, selector) => page.$$eval(selector, (all) => all.map((element) => element.textContent));
 
 test("point at a text, and its file opens at its line", { skip }, async () => {
@@ -48,7 +40,7 @@ test("workspaces are searched by the service, and listed in pages", { skip }, as
   const page = await visit("#/");
   await until(page, () => document.querySelectorAll("[data-workspace]").length >= 100);
   await page.type("[data-view=workspaces] input[type=search]", "many-29");
-  const wanted = (await call(service.inspector, "WorkspaceService/ListWorkspaces", { query: "many-29" })).answer.workspaces;
+  const wanted = (await call(fixture.service.inspector, "WorkspaceService/ListWorkspaces", { query: "many-29" })).answer.workspaces;
   const found = await until(page, (count) => {
     const all = [...document.querySelectorAll("[data-workspace]")].map((element) => element.dataset.workspace);
     return all.length === count && all;
@@ -62,7 +54,7 @@ test("a skill is shown or hidden, and says by which rule", { skip }, async () =>
   await until(page, () => document.querySelectorAll("[data-skill]").length === 2);
   const shown = await page.$$eval("[data-skill]", (all) => all.map((e) => [e.dataset.skill, e.dataset.shown]));
   assert.deepEqual(shown, [["open", "true"], ["secret-one", "false"]]);
-  const { skills } = (await call(service.inspector, "WorkspaceService/ListSkills", { workspaceId: "hidden" })).answer;
+  const { skills } = (await call(fixture.service.inspector, "WorkspaceService/ListSkills", { workspaceId: "hidden" })).answer;
   const reason = skills.find((skill) => !skill.shown).hiddenReason;
   assert.ok((await texts(page, "[data-view=skills]")).join().includes(reason), reason);
   await page.click("[data-skill=open]");
@@ -74,7 +66,7 @@ test("a skill is shown or hidden, and says by which rule", { skip }, async () =>
 });
 
 test("a profile's sections and inputs are those of the service", { skip }, async () => {
-  const { profile } = (await call(service.inspector, "ProfileService/GetProfile", { name: "kern" })).answer;
+  const { profile } = (await call(fixture.service.inspector, "ProfileService/GetProfile", { name: "kern" })).answer;
   const page = await visit("#/w/example/profiles?profile=kern");
   const sections = await until(page, (count) => {
     const all = [...document.querySelectorAll("[data-profile-section]")].map((element) => element.dataset.profileSection);
@@ -88,13 +80,13 @@ test("each save is a revision, with what changed, and is compared with the one b
   const page = await visit("#/w/hidden/history");
   await until(page, () => document.querySelectorAll("[data-revision]").length === 1);
   await until(page, () => document.querySelector("[data-live=connected]"));
-  writeFileSync(service.path("hidden", "AGENTS.md"), "Watch the tides.\n");
+  writeFileSync(fixture.service.path("hidden", "AGENTS.md"), "Watch the tides.\n");
   const said = await until(page, () => {
     const all = [...document.querySelectorAll("[data-revision]")];
     return all.length === 2 && all[0].textContent;
   });
   assert.match(said, /AGENTS\.md/);
-  const { revisions } = (await call(service.inspector, "WorkspaceService/ListRevisions", { workspaceId: "hidden" })).answer;
+  const { revisions } = (await call(fixture.service.inspector, "WorkspaceService/ListRevisions", { workspaceId: "hidden" })).answer;
   const shown = await page.$$eval("[data-revision]", (all) => all.map((element) => element.dataset.revision));
   assert.deepEqual(shown, revisions.map((one) => one.revision));
   await page.click("[data-revision] [data-act^=before]");
@@ -120,13 +112,13 @@ test("each provider's fragment is the one that is sent, and the copied call make
       return element?.dataset.fragment === format && element.textContent;
     }, format);
     const request = { workspaceId: "example", turn: JSON.parse(storage["promptd.turn.example"]), renderFormat: format };
-    const { rendered } = (await call(service.inspector, "PromptService/AssemblePrompt", request)).answer;
+    const { rendered } = (await call(fixture.service.inspector, "PromptService/AssemblePrompt", request)).answer;
     if (format === "RENDER_FORMAT_TEXT") assert.equal(text, rendered);
     else assert.equal(bare(text), bare(rendered), format);
   }
   await page.click("[data-language=curl]");
   const curl = await until(page, () => document.querySelector("[data-snippet=curl]")?.textContent);
-  const { stdout } = await promisify(execFile)("bash", ["-c", curl.replaceAll("http://127.0.0.1:50051", service.inspector)]);
+  const { stdout } = await promisify(execFile)("bash", ["-c", curl.replaceAll("http://127.0.0.1:50051", fixture.service.inspector)]);
   assert.match(JSON.parse(stdout).rendered ?? JSON.parse(stdout).messages[0].content, /Dana's/);
   await page.done();
 });
@@ -137,7 +129,7 @@ test("a reply is read as the prompt taught it", { skip }, async () => {
   await until(page, () => document.querySelector("[data-view=reply] textarea"));
   await page.type("[data-view=reply] textarea", reply);
   const { text = "", actions = [] } = (
-    await call(service.inspector, "PromptService/ParseReply", { workspaceId: "example", profile: "airi", text: reply })
+    await call(fixture.service.inspector, "PromptService/ParseReply", { workspaceId: "example", profile: "airi", text: reply })
   ).answer;
   await until(page, (text, count) => document.querySelector("[data-reply-text]")?.textContent === text && document.querySelectorAll("[data-action]").length === count, text, actions.length);
   await page.done();
@@ -145,7 +137,7 @@ test("a reply is read as the prompt taught it", { skip }, async () => {
 
 test("findings are shown at their places", { skip }, async () => {
   const page = await visit("#/w/example/findings");
-  const { findings } = (await call(service.inspector, "PromptService/AssemblePrompt", { workspaceId: "example" })).answer;
+  const { findings } = (await call(fixture.service.inspector, "PromptService/AssemblePrompt", { workspaceId: "example" })).answer;
   assert.ok(findings.length > 0);
   const codes = await until(page, (least) => {
     const all = [...document.querySelectorAll("[data-finding]")].map((element) => element.dataset.finding);

@@ -17,7 +17,7 @@ export function login(root) {
     const form = h("form", { class: "login card", onsubmit: async (event) => {
       event.preventDefault();
       const token = input.value.trim();
-      if (!/^[!-~]+$/.test(token)) return replace(said, h("p", { class: "field-error" }, "This is no token: a token has letters, digits and signs of ASCII, and no spaces."));
+      if (!/^[!-~]+$/.test(token)) return replace(said, h("p", { class: "field-error" }, "A token has only letters, digits and signs of ASCII, and no spaces: copy it again."));
       button.disabled = true;
       setToken(token);
       try {

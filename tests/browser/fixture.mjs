@@ -1,0 +1,20 @@
+// One browser and one server for all tests of a file.
+import { after, before } from "node:test";
+
+import { launch, skip } from "./page.mjs";
+import { serve } from "./service.mjs";
+
+// Both are there once the file's tests run; `settings` are those of `serve`.
+export function running(settings) {
+  const fixture = {};
+  before(async () => {
+    if (skip) return;
+    fixture.browser = await launch();
+    fixture.service = await serve(settings);
+  });
+  after(async () => {
+    await fixture.browser?.close();
+    await fixture.service?.stop();
+  });
+  return fixture;
+}

@@ -12,10 +12,10 @@ const ASSETS_BYTES = 200_000;
 
 const fixture = running({ workspaces: { large: LARGE } });
 
-// From the navigation to the first frame with the whole prompt, the best of five: others use the machine too.
+// From the navigation to the first frame with the whole prompt, the best of ten: others use the machine too.
 async function view(id, bytes) {
   const took = [];
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < 10; round += 1) {
     const page = await open(fixture.browser, `${fixture.service.inspector}/#/w/${id}/prompt`);
     const find = (bytes) => {
       const texts = [...document.querySelectorAll("[data-message-content]")].map((e) => e.textContent.length);

@@ -1,6 +1,12 @@
-//! Compiles the services of `proto/` without protoc. Their messages are those of `promptd-contract`.
+//! Compiles the services of `proto/` without protoc, their messages being those of `promptd-contract`, and names the version.
 
-use std::{env, error::Error, fs, path::Path, path::PathBuf};
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use prost_types::FileDescriptorSet;
 
@@ -10,6 +16,7 @@ const HEALTH: &str = "third_party/grpc/health/v1/health.proto";
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=proto");
     println!("cargo:rerun-if-changed=third_party");
+    println!("cargo:rustc-env=PROMPTD_VERSION={}", version());
     let out = PathBuf::from(env::var("OUT_DIR")?);
 
     let contract = descriptors("proto", CONTRACT, &out.join("promptd.fds"))?;
@@ -41,4 +48,27 @@ fn descriptors(root: &str, file: &str, kept: &Path) -> Result<FileDescriptorSet,
     let set = compiler.open_file(file)?.file_descriptor_set();
     fs::write(kept, compiler.encode_file_descriptor_set())?;
     Ok(set)
+}
+
+/// `0.1.0 (1b2c3d4e5 2026-11-29)` in a release build from a git checkout, else `0.1.0`: the commit in other builds would
+/// compile everything again after each commit.
+fn version() -> String {
+    let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    // A `.git` further up is that of a project which this one was copied into.
+    if env::var("PROFILE").is_ok_and(|profile| profile == "release") && Path::new(".git").exists() {
+        // It changes with each commit and checkout.
+        if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]).filter(|log| Path::new(log).exists()) {
+            println!("cargo:rerun-if-changed={log}");
+        }
+        if let Some(commit) = git(&["log", "-1", "--abbrev=9", "--date=short", "--format=%h %cd"]) {
+            return format!("{version} ({commit})");
+        }
+    }
+    version
+}
+
+/// What git prints, where it is installed and succeeds.
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned()).filter(|printed| !printed.is_empty())
 }

@@ -4,6 +4,7 @@
 //! arguments, a missing folder). Results go to standard output, messages about them to standard error.
 
 mod check;
+mod completions;
 mod diff;
 mod docs;
 mod explain;
@@ -13,6 +14,7 @@ mod init;
 mod inspect;
 mod load;
 mod logs;
+mod man;
 mod profile;
 #[cfg(feature = "record")]
 mod record;
@@ -36,9 +38,12 @@ use anstream::{AutoStream, ColorChoice, stream::RawStream};
 use clap::{Parser, Subcommand, ValueEnum};
 use promptd_core::text::thousands;
 
+/// `0.1.0`; with the commit and its day in a release build from a git checkout: `0.1.0 (1b2c3d4e5 2026-11-29)`.
+const VERSION: &str = env!("PROMPTD_VERSION");
+
 /// Assembles the prompts of an agent, turn by turn, from the files of a workspace.
 #[derive(Parser)]
-#[command(name = "promptd", version, arg_required_else_help = true)]
+#[command(name = "promptd", version = VERSION, arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -64,6 +69,8 @@ enum Command {
     Profile(profile::Arguments),
     Schema(schema::Arguments),
     Docs(docs::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
 /// The values of `--color`.
@@ -111,6 +118,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
     };
     done.unwrap_or_else(|failure| {
         eprintln!("{}", failure.text.trim_end());

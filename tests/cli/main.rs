@@ -9,6 +9,7 @@ mod descriptors;
 mod diff;
 mod docs;
 mod init;
+mod install;
 mod logs;
 mod manual;
 mod profile;

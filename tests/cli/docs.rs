@@ -58,7 +58,7 @@ fn an_unknown_schema_lists_the_known_ones() {
 
 /// The documents, with the folder that their links are relative to.
 fn documents() -> Vec<(PathBuf, String)> {
-    let folders = [repository(), repository().join("docs"), repository().join("docs/reference")];
+    let folders = ["", "docs", "docs/reference", "docs/clients"].map(|folder| repository().join(folder));
     let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
     let markdown = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     markdown.map(|path| (path.parent().unwrap().to_owned(), fs::read_to_string(path).unwrap())).collect()

@@ -33,7 +33,7 @@ skills: tools
 
 # The shell scripts.
 scripts: tools
-    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/deploy .ci/dist .ci/dist-try .ci/fuzz .ci/mutants tests/polyglot/run tests/clients/python/run tests/clients/node/run tests/clients/node/certificates tests/browser/run tests/browser/chromium
+    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/debian .ci/deploy .ci/dist .ci/dist-try .ci/fuzz .ci/mutants tests/polyglot/run tests/clients/python/run tests/clients/node/run tests/clients/node/certificates tests/browser/run tests/browser/chromium
 
 # The lints, all of them as errors.
 clippy:
@@ -53,7 +53,7 @@ doc:
 
 # Builds what `bench`, `polyglot`, `deploy` and `example` run.
 release:
-    cargo bench --locked --no-run --bench load --bench scale
+    cargo bench --locked --no-run --bench load --bench scale --bench instructions
 
 # What is shipped: a static binary with every feature, completions, manual pages, licence, as an archive with a checksum, in
 # target/packages. For another target, after `rustup target add TARGET` and with a linker for it: `just dist

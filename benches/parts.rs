@@ -2,59 +2,28 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
 
+#[path = "common/answer.rs"]
+mod answer;
 #[path = "common/site.rs"]
 mod site;
 
 use std::{hint::black_box, path::Path, sync::Arc};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use promptd_contract::encode::{Answer, Shape};
 use promptd_core::{
-    id::Id,
-    profile::{Profile, ProfileSet},
-    prompt::{self, Prepared, Prompt},
+    profile::ProfileSet,
+    prompt,
     render::{RenderFormat, render},
     text::cut::{Extent, Keep, cut},
     tokens::Encoding,
-    turn::{Channel, Snippet, Turn, User},
-    workspace::Snapshot,
 };
-use promptd_source::Options;
 use sha2::{Digest as _, Sha256};
+
+use answer::{encode, load, turn};
 
 type Make = fn(&Path);
 
 const SITES: [(&str, Make); 3] = [("small", site::small), ("typical", site::typical), ("large", site::large)];
-
-fn turn() -> Turn {
-    let channel = Channel {
-        name: "telegram".into(),
-        user_id: "7000001".into(),
-        chat_type: "direct".into(),
-        ..Channel::default()
-    };
-    let snippet = Snippet {
-        content: "Berth 4 is closed until the crane has been inspected; pilots are told by radio.".into(),
-        source: "log-4".into(),
-        title: "Berth plan".into(),
-    };
-    Turn {
-        user: Some(User { id: "user-1".into(), name: "Dana O'Neil".into() }),
-        channel: Some(channel),
-        knowledge: vec![snippet],
-        ephemeral_system_prompt: Some("Answer in one sentence.".into()),
-        ..Turn::at("2026-04-02T09:15:00Z".parse().unwrap())
-    }
-}
-
-fn load(folder: &Path, profiles: &Arc<ProfileSet>) -> Prepared {
-    promptd_source::load_once(&Id::parse("w").unwrap(), folder, &Options::default(), profiles).unwrap()
-}
-
-fn encode(prompt: &Prompt<'_>, snapshot: &Snapshot, profile: &Profile) -> Vec<u8> {
-    let (revision, profile) = (snapshot.revision.as_str(), profile.name.as_str());
-    Answer { prompt, revision, profile, rendered: "", shape: &Shape::default() }.encode().to_vec()
-}
 
 fn workspaces(c: &mut Criterion) {
     let profiles = Arc::new(ProfileSet::built_in());

@@ -116,3 +116,15 @@ impl WatchError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dashboards and alerts name them.
+    #[test]
+    fn the_labels_of_reasons_are_fixed() {
+        let labels = WatchError::ALL.map(WatchError::label);
+        assert_eq!(labels, ["watch_limit", "instance_limit", "denied", "missing", "other"]);
+    }
+}

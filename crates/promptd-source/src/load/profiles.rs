@@ -52,3 +52,46 @@ pub(crate) fn load(
 pub(crate) fn folder(path: &std::path::Path) -> FileSet {
     FileSet::Folder { path: path.to_path_buf(), suffix: ".yaml" }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use promptd_core::workspace::ReadError;
+
+    use super::*;
+
+    /// The place and the message of what is said of one unreadable path.
+    fn said(path: &str, error: ReadError, previous: Option<&ProfileSet>) -> (String, String) {
+        let options = Options { profiles: Some("/etc/promptd/profiles".into()), ..Options::default() };
+        let (_, findings) = load(&options, &Contents::from([(Path::new(path).into(), Err(error))]), previous);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        (findings[0].place.to_string(), findings[0].message.clone())
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_as_the_folder_or_as_the_profile_that_it_is() {
+        const FOLDER: &str = "/etc/promptd/profiles";
+        const FILE: &str = "/etc/promptd/profiles/calm.yaml";
+        for (path, error, place, message) in [
+            (FOLDER, ReadError::WrongKind("a file"), "profiles", "the profiles folder is not a folder"),
+            (
+                FOLDER,
+                ReadError::Denied,
+                "profiles",
+                "the profiles folder cannot be read by the service: permission denied",
+            ),
+            (FILE, ReadError::WrongKind("a FIFO"), "profiles/calm.yaml", "the profile is a FIFO, not a regular file"),
+            (
+                FILE,
+                ReadError::Denied,
+                "profiles/calm.yaml",
+                "the profile cannot be read by the service: permission denied",
+            ),
+        ] {
+            assert_eq!(said(path, error.clone(), None), (place.to_owned(), message.to_owned()));
+            let kept = format!("{message}; the last good version stays in use");
+            assert_eq!(said(path, error, Some(&ProfileSet::built_in())).1, kept);
+        }
+    }
+}

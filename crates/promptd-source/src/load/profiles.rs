@@ -89,7 +89,7 @@ mod tests {
                 "the profile cannot be read by the service: permission denied",
             ),
         ] {
-            assert_eq!(said(path, error.clone(), None), (place.to_owned(), message.to_owned()));
+            assert_eq!(said(path, error, None), (place.to_owned(), message.to_owned()));
             let kept = format!("{message}; the last good version stays in use");
             assert_eq!(said(path, error, Some(&ProfileSet::built_in())).1, kept);
         }

@@ -208,6 +208,7 @@ fn backend(open: &Arc<Open>) -> Backend {
         record: None,
         access: Arc::new(Access::open()),
         telemetry: Arc::clone(open) as Arc<dyn Telemetry>,
+        tracer: None,
     }
 }
 

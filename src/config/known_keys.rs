@@ -16,6 +16,8 @@ const KEYS: &[(&str, &str)] = &[
     ("inspector", OPTIONAL_PART),
     ("mcp", OPTIONAL_PART),
     ("memory", OPTIONAL_PART),
+    #[cfg(not(feature = "otlp"))]
+    ("otlp", OPTIONAL_PART),
     #[cfg(not(feature = "record"))]
     ("record", OPTIONAL_PART),
     ("workspaces.etcd", OPTIONAL_PART),

@@ -58,6 +58,9 @@ pub struct Config {
     /// `inspector.listen`.
     #[cfg(feature = "inspector")]
     pub inspector: InspectorListen,
+    /// `otlp`; `None`: no spans are sent.
+    #[cfg(feature = "otlp")]
+    pub otlp: Option<promptd_otlp::Options>,
     /// `record`; `None`: nothing is recorded.
     #[cfg(feature = "record")]
     pub record: Option<promptd_record::Options>,

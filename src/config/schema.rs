@@ -45,7 +45,7 @@ fn of(shape: &Shape) -> Value {
             json!({"anyOf": [count(*least), {"type": "string", "pattern": format!(r"^\s*{zero}[0-9]+\s*(B|KiB|MiB|GiB)?\s*$")}]})
         }
         Shape::Span { least } => span(least),
-        #[cfg(feature = "record")]
+        #[cfg(any(feature = "otlp", feature = "record"))]
         Shape::Share => json!({"type": "number", "minimum": 0, "maximum": 1}),
         #[cfg(feature = "record")]
         Shape::TurnFields => {

@@ -29,7 +29,7 @@ pub enum Shape {
         least: &'static str,
     },
     /// A number from 0 to 1.
-    #[cfg(feature = "record")]
+    #[cfg(any(feature = "otlp", feature = "record"))]
     Share,
     /// A list of fields of the contract's turn, but for its time.
     #[cfg(feature = "record")]
@@ -95,6 +95,11 @@ pub(super) const ORIGIN: Text = Text::like(concat!(
     port!(),
     ")?)$"
 ));
+
+/// A collector: `http://`, a host and a port.
+#[cfg(feature = "otlp")]
+pub(super) const ENDPOINT: Shape =
+    Shape::Text(Text::like(concat!(r"^http://([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\]):", port!(), "/?$")));
 
 /// Levels, or modules with perhaps a level each, with commas between them.
 pub(super) const LEVELS: Text = Text::like(

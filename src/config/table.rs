@@ -5,8 +5,13 @@
 
 use std::fmt::Write as _;
 
+#[cfg(feature = "otlp")]
+use promptd_core::yaml::shape::Text;
+
 #[cfg(feature = "inspector")]
 use super::shape::ADDRESS_OR_OFF;
+#[cfg(feature = "otlp")]
+use super::shape::ENDPOINT;
 use super::shape::{
     ADDRESS, FORMAT_WORDS, HOME, HOST, LEVELS, ORIGIN, PATH, PATHS, RISK_WORDS, SINGLE, Shape, WATCH_WORDS,
 };
@@ -287,6 +292,24 @@ pub const TABLE: &[Setting] = &[
         "null",
         "The address of the inspector, a page that shows what the model is told; or `off`. Unset: port 50052 of the address of `listen`, if that is a loopback address and its port is not 0; elsewhere off. Port 0 picks a free one. An address that other machines can reach needs `auth.tokens_file` and `tls`, or `insecure: true`. Flag `--inspector`.",
     ),
+    #[cfg(feature = "otlp")]
+    fixed(
+        "otlp.endpoint",
+        ENDPOINT,
+        "null",
+        "The OpenTelemetry collector that gets a span for each call, by gRPC: `http://HOST:PORT`; unset: none does.",
+    ),
+    #[cfg(feature = "otlp")]
+    fixed("otlp.service_name", Shape::Text(Text::ANY), "promptd", "What the collector knows this service by."),
+    #[cfg(feature = "otlp")]
+    fixed(
+        "otlp.sample",
+        Shape::Share,
+        "1",
+        "The share, from `0` to `1`, of calls without a `traceparent` that get a span. Where there is one, its flag decides.",
+    ),
+    #[cfg(feature = "otlp")]
+    fixed("otlp.timeout", Shape::Span { least: "1s" }, "5s", "The longest that a request to the collector may take."),
     #[cfg(feature = "record")]
     fixed(
         "record.dir",

@@ -23,6 +23,8 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
         admin,
         #[cfg(feature = "inspector")]
         inspector,
+        #[cfg(feature = "otlp")]
+        otlp,
         #[cfg(feature = "record")]
         record,
         log,
@@ -30,6 +32,8 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
     } = read("").unwrap();
     #[cfg(feature = "inspector")]
     assert_eq!(inspector, InspectorListen::Default(([127, 0, 0, 1], INSPECTOR_PORT).into()));
+    #[cfg(feature = "otlp")]
+    assert_eq!(otlp, None);
     #[cfg(feature = "record")]
     assert_eq!(record, None);
     assert_eq!(grpc, grpc::Options::default());
@@ -44,6 +48,9 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
 #[test]
 fn every_setting_of_the_table_reaches_a_field_of_the_config() {
     let mut base = json!({"tls": {"cert": "c", "key": "k"}, "home": "/home"});
+    if cfg!(feature = "otlp") {
+        base["otlp"] = json!({"endpoint": "http://localhost:4317"});
+    }
     if cfg!(feature = "record") {
         base["record"] = json!({"dir": "r"});
     }
@@ -57,7 +64,8 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
             ("risks", _) => json!("strip"),
             ("watch.mode", _) => json!("poll"),
             ("grpc.web_origins", _) => json!(["*"]),
-            ("record.sample", _) => json!(0.5),
+            ("otlp.endpoint", _) => json!("http://collector.internal:4317"),
+            ("record.sample" | "otlp.sample", _) => json!(0.5),
             ("record.max_bytes", _) => json!("77MiB"),
             ("record.redact", _) => json!(["user"]),
             (_, "true" | "false") => json!(setting.default != "true"),
@@ -105,6 +113,8 @@ fn the_least_value_of_a_setting_is_accepted_and_one_below_is_not() {
         "revisions.count",
     ];
     let seconds = [
+        #[cfg(feature = "otlp")]
+        "otlp.timeout",
         #[cfg(feature = "record")]
         "record.max_age",
         "limits.max_call_time",
@@ -160,7 +170,11 @@ fn a_key_of_another_build_or_another_file_says_so() {
             "promptd.yaml:5:1 `profile` belongs in the workspace.yaml of a workspace",
         ]
     );
-    for (part, is_built_in) in [("inspector", cfg!(feature = "inspector")), ("record", cfg!(feature = "record"))] {
+    for (part, is_built_in) in [
+        ("inspector", cfg!(feature = "inspector")),
+        ("otlp", cfg!(feature = "otlp")),
+        ("record", cfg!(feature = "record")),
+    ] {
         let faults = read(&format!("{part}: {{}}\n")).err().unwrap_or_default();
         let message =
             format!("promptd.yaml:1:1 `{part}` is an optional part of promptd, which this build does not have");

@@ -2,7 +2,7 @@
 //!
 //! Four strata, each of which uses those below: [`protocols`] makes a gRPC call of what comes by Connect or gRPC-Web, and has
 //! the pages of the inspector, [`services`] answer, [`pipeline`] is what happens around every call, and [`transport`] accepts connections. [`server`] puts
-//! them together; [`options`], [`limits`], [`lifecycle`] and [`telemetry`] are used by all.
+//! them together; [`options`], [`limits`], [`lifecycle`], [`telemetry`] and [`tracer`] are used by all.
 
 mod budget;
 mod deadline;
@@ -19,6 +19,7 @@ mod protocols;
 mod server;
 mod services;
 mod telemetry;
+mod tracer;
 mod transport;
 
 pub use hosts::Host;
@@ -35,4 +36,5 @@ pub use pipeline::{
 pub use server::{Ended, Server, ServerError};
 pub use services::{Answered, Backend, Clock, FinishRecord, Profiles, ReadWorkspaceFile, Record, api};
 pub use telemetry::{FinishedCall, NoTelemetry, Telemetry};
+pub use tracer::{TraceParent, TracedCall, TracedPrompt, Tracer};
 pub use transport::{Pem, Tls, TlsError};

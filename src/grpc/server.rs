@@ -140,10 +140,11 @@ impl Server {
     fn calls(&self, backend: Backend) -> Result<Calls, ServerError> {
         let Self { options, lifecycle, limits, .. } = self;
         let (access, telemetry) = (Arc::clone(&backend.access), Arc::clone(&backend.telemetry));
+        let tracer = backend.tracer.clone();
         let services = Services::new(options, backend, Arc::clone(limits), Arc::clone(lifecycle));
         let services = services.map_err(|error| ServerError::Failed(error.to_string()))?;
         let serve = Box::new(move |service, request| services.call(service, request));
-        Ok(Calls::new(options, Arc::clone(limits), Arc::clone(lifecycle), access, telemetry, serve))
+        Ok(Calls::new(options, Arc::clone(limits), Arc::clone(lifecycle), access, telemetry, tracer, serve))
     }
 
     /// Serves one address until the server closes.

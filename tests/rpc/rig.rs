@@ -248,6 +248,7 @@ fn backend(
         record: None,
         access: Arc::clone(access),
         telemetry: Arc::<Seen>::clone(seen),
+        tracer: None,
     }
 }
 

@@ -4,6 +4,8 @@ mod arguments;
 mod descriptors;
 #[cfg(feature = "inspector")]
 pub(super) mod inspector;
+#[cfg(feature = "otlp")]
+mod otlp;
 #[cfg(feature = "record")]
 mod record;
 mod reload;
@@ -101,7 +103,14 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
     #[cfg(not(feature = "record"))]
     let record = None;
     let keep_origins = record.is_some();
-    let backend = Backend { record, ..backend(config, &store, &source, &secrets.access, Arc::clone(&metrics) as _) };
+    #[cfg(feature = "otlp")]
+    let spans = otlp::start(config, &mut registry)?;
+    #[cfg(feature = "otlp")]
+    let tracer = spans.as_ref().map(otlp::Spans::hook);
+    #[cfg(not(feature = "otlp"))]
+    let tracer = None;
+    let backend =
+        Backend { record, tracer, ..backend(config, &store, &source, &secrets.access, Arc::clone(&metrics) as _) };
     let options = descriptors::within_limit(&config.grpc);
     let server = Server::bind(options, backend, secrets.tls.clone()).await.map_err(|e| server_failure(&e))?;
     #[cfg(feature = "inspector")]
@@ -133,6 +142,10 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
     #[cfg(feature = "record")]
     if let Some(recording) = recording {
         recording.finish();
+    }
+    #[cfg(feature = "otlp")]
+    if let Some(spans) = spans {
+        spans.finish().await;
     }
     if let Some((_, admin)) = admin {
         admin.abort();
@@ -176,6 +189,7 @@ pub(super) fn backend(
         record: None,
         access: Arc::clone(access),
         telemetry,
+        tracer: None,
     }
 }
 

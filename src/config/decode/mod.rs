@@ -3,6 +3,8 @@
 mod grpc;
 #[cfg(feature = "inspector")]
 mod inspector;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod read;
 #[cfg(feature = "record")]
 mod record;
@@ -62,6 +64,8 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
         admin: admin(section(&mut root, "admin"), overrides),
         #[cfg(feature = "inspector")]
         inspector,
+        #[cfg(feature = "otlp")]
+        otlp: otlp::options(section(&mut root, "otlp")),
         #[cfg(feature = "record")]
         record: record::options(section(&mut root, "record"), &base),
         log: log(section(&mut root, "log"), overrides),

@@ -89,6 +89,16 @@ pub(super) fn span(fields: &mut Fields<'_, '_>, key: &'static str) -> Duration {
     })
 }
 
+/// A number from 0 to 1.
+#[cfg(any(feature = "otlp", feature = "record"))]
+pub(super) fn share(fields: &mut Fields<'_, '_>, key: &'static str) -> f64 {
+    let share = fields.number(key);
+    if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+        invalid(fields, key, "be from 0 to 1");
+    }
+    share.unwrap_or_default()
+}
+
 fn is_number(node: &Node) -> bool {
     matches!(&node.value, Value::Scalar(scalar) if scalar.as_number().is_some())
 }

@@ -35,7 +35,7 @@ use super::{
     trace::{REQUEST_ID, RequestId},
 };
 use crate::grpc::{
-    Lifecycle, Limits, Options, Phase, Telemetry, budget::Hold, deadline, limits::Permit, transport::Peer,
+    Lifecycle, Limits, Options, Phase, Telemetry, Tracer, budget::Hold, deadline, limits::Permit, transport::Peer,
 };
 
 /// A response to come. Every call has one, whatever happens to it.
@@ -52,6 +52,7 @@ struct Shared {
     lifecycle: Arc<Lifecycle>,
     access: Arc<Access>,
     telemetry: Arc<dyn Telemetry>,
+    tracer: Option<Tracer>,
     limits: Arc<Limits>,
     serve: Serve,
     max_message_bytes: usize,
@@ -75,10 +76,11 @@ impl Calls {
         lifecycle: Arc<Lifecycle>,
         access: Arc<Access>,
         telemetry: Arc<dyn Telemetry>,
+        tracer: Option<Tracer>,
         serve: Serve,
     ) -> Self {
         let Options { max_message_bytes, gzip, retry_delay: retry, .. } = *options;
-        Self(Arc::new(Shared { lifecycle, access, telemetry, limits, serve, max_message_bytes, gzip, retry }))
+        Self(Arc::new(Shared { lifecycle, access, telemetry, tracer, limits, serve, max_message_bytes, gzip, retry }))
     }
 }
 
@@ -97,7 +99,7 @@ impl tower::Service<Request<Body>> for Calls {
         let method = Method::of(request.uri().path());
         let id = RequestId::of(request.headers());
         let telemetry = Arc::clone(&shared.telemetry);
-        let record = Record::start(telemetry, method.name, id.clone(), request.headers());
+        let record = Record::start(telemetry, shared.tracer.as_ref(), method.name, id.clone(), request.headers());
         Box::pin(async move {
             let mut response = shared.respond(method, request, &peer, record).await;
             response.headers_mut().insert(REQUEST_ID, id.into_header());
@@ -238,13 +240,14 @@ impl Shared {
         response: Response<Body>,
         peer: &Peer,
         admission: Admission,
-        record: Record,
+        mut record: Record,
     ) -> Response<Body> {
         let limit = self.max_message_bytes;
         if let Some(status) = Status::from_header_map(response.headers()).filter(|status| status.code() != Code::Ok) {
             return refuse(with_details(status, limit), record);
         }
-        let (parts, mut body) = response.into_parts();
+        let (mut parts, mut body) = response.into_parts();
+        record.keep_prompt(&mut parts.extensions);
         if method.kind != Kind::Unary {
             let end = Box::pin(Arc::clone(&self).end_of_stream(method, record.caller.clone(), admission.deadline));
             let Admission { permits, hold, .. } = admission;
@@ -312,7 +315,7 @@ mod tests {
         lifecycle.ready();
         let options = Options::default();
         let limits = Arc::new(Limits::new(&options));
-        Calls::new(&options, limits, lifecycle, Arc::new(Access::open()), Arc::new(NoTelemetry), serve)
+        Calls::new(&options, limits, lifecycle, Arc::new(Access::open()), Arc::new(NoTelemetry), None, serve)
     }
 
     /// The status of a call that never answers, and how long it took.

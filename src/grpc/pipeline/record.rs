@@ -2,7 +2,7 @@
 
 use std::{future::Future, sync::Arc, sync::OnceLock};
 
-use http::{HeaderMap, HeaderValue};
+use http::{Extensions, HeaderMap, HeaderValue};
 use promptd_core::id::Id;
 use tokio::time::Instant;
 use tonic::{Code, Status};
@@ -11,9 +11,9 @@ use super::{
     auth::Caller,
     error::code_name,
     failure::{Failure, with_workspace},
-    trace::{RequestId, TRACE_PARENT, trace_parent},
+    trace::{RequestId, TRACE_PARENT, TRACE_STATE, trace_parent},
 };
-use crate::grpc::{FinishedCall, Telemetry, deadline::now};
+use crate::grpc::{FinishedCall, Telemetry, TraceParent, TracedCall, TracedPrompt, Tracer, deadline::now};
 
 /// A call that has started. Dropped without [`Record::finish`], it was cancelled by its caller.
 ///
@@ -25,6 +25,7 @@ pub(super) struct Record {
     id: RequestId,
     /// The `traceparent` as it came: it is parsed when there is a line to write.
     trace: Option<HeaderValue>,
+    followed: Option<Followed>,
     /// Set once the caller is known.
     pub(super) caller: Caller,
     pub(super) started: Instant,
@@ -34,6 +35,13 @@ pub(super) struct Record {
     finished: bool,
 }
 
+/// What is kept of a call for its trace.
+struct Followed {
+    tracer: Tracer,
+    state: Option<HeaderValue>,
+    prompt: Option<TracedPrompt>,
+}
+
 /// Logs an event with the call's fields: names that the server knows, and ids that were checked.
 macro_rules! log {
     ($level:ident, $record:expr, $($rest:tt)+) => {
@@ -41,8 +49,8 @@ macro_rules! log {
             method = $record.method,
             request_id = $record.id.as_str(),
             caller = $record.caller.name(),
-            trace_id = $record.trace().map(|(trace, _)| trace),
-            parent_id = $record.trace().map(|(_, parent)| parent),
+            trace_id = $record.parent().map(|parent| parent.trace_id),
+            parent_id = $record.parent().map(|parent| parent.span_id),
             workspace = $record.workspace.get().map(Id::as_str),
             reason = $record.failure.reason.as_deref(),
             field = $record.failure.field.as_deref(),
@@ -54,17 +62,21 @@ macro_rules! log {
 impl Record {
     pub(super) fn start(
         telemetry: Arc<dyn Telemetry>,
+        tracer: Option<&Tracer>,
         method: &'static str,
         id: RequestId,
         headers: &HeaderMap,
     ) -> Self {
         telemetry.call_started(method);
         let trace = headers.get(TRACE_PARENT).cloned();
+        let state = || headers.get(TRACE_STATE).cloned();
+        let followed = tracer.map(|tracer| Followed { tracer: Arc::clone(tracer), state: state(), prompt: None });
         Self {
             telemetry,
             method,
             id,
             trace,
+            followed,
             caller: Caller::default(),
             started: now(),
             workspace: OnceLock::new(),
@@ -96,7 +108,14 @@ impl Record {
         log!(error, self, "the call panicked");
     }
 
-    fn trace(&self) -> Option<(&str, &str)> {
+    /// Keeps the prompt of an answer for the call's trace.
+    pub(super) fn keep_prompt(&mut self, extensions: &mut Extensions) {
+        if let Some(followed) = &mut self.followed {
+            followed.prompt = extensions.remove();
+        }
+    }
+
+    fn parent(&self) -> Option<TraceParent<'_>> {
         self.trace.as_ref().and_then(trace_parent)
     }
 
@@ -108,6 +127,19 @@ impl Record {
         match code {
             "OK" | "CANCELLED" => log!(debug, self, code, micros, "call"),
             _ => log!(info, self, code, micros, "call"),
+        }
+        if let Some(followed) = &self.followed {
+            (followed.tracer)(&TracedCall {
+                method: self.method,
+                parent: self.parent(),
+                trace_state: followed.state.as_ref().and_then(|state| state.to_str().ok()),
+                took,
+                code,
+                reason: self.failure.reason.as_deref(),
+                request_id: self.id.as_str(),
+                workspace: self.workspace.get(),
+                prompt: followed.prompt.as_ref(),
+            });
         }
     }
 }

@@ -12,10 +12,14 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use promptd_core::text::hex;
 
+use crate::grpc::tracer::TraceParent;
+
 /// The header of request ids, in requests and answers.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The header of the trace that a call belongs to.
 pub(super) const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+/// The header of what systems of tracing tell each other of it.
+pub(super) const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// A longer request id of a caller is replaced.
 const MAX_REQUEST_ID_BYTES: usize = 128;
@@ -82,8 +86,8 @@ fn mixed(count: u64) -> u64 {
     number ^ (number >> 31)
 }
 
-/// The ids of a W3C `traceparent` header's value: trace and parent span.
-pub(super) fn trace_parent(value: &HeaderValue) -> Option<(&str, &str)> {
+/// What a W3C `traceparent` header's value names.
+pub(super) fn trace_parent(value: &HeaderValue) -> Option<TraceParent<'_>> {
     let mut parts = value.to_str().ok()?.split('-');
     let (version, trace, parent, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
     let hex = |text: &str, len: usize| {
@@ -98,7 +102,9 @@ pub(super) fn trace_parent(value: &HeaderValue) -> Option<(&str, &str)> {
         && hex(parent, 16)
         && !zero(parent)
         && hex(flags, 2);
-    good.then_some((trace, parent))
+    // The lowest bit: the caller records its trace.
+    let is_sampled = flags.chars().last().and_then(|digit| digit.to_digit(16)).is_some_and(|digit| digit & 1 == 1);
+    good.then_some(TraceParent { trace_id: trace, span_id: parent, is_sampled })
 }
 
 #[cfg(test)]
@@ -133,7 +139,14 @@ mod tests {
         let (trace, parent) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
         let good = format!("00-{trace}-{parent}-01");
         let value = |text: &str| HeaderValue::from_str(text).unwrap();
-        assert_eq!(trace_parent(&value(&good)), Some((trace, parent)));
+        let named = TraceParent { trace_id: trace, span_id: parent, is_sampled: true };
+        assert_eq!(trace_parent(&value(&good)), Some(named));
+        for (flags, is_sampled) in
+            [("00", false), ("01", true), ("02", false), ("03", true), ("ff", true), ("f0", false)]
+        {
+            let value = value(&format!("00-{trace}-{parent}-{flags}"));
+            assert_eq!(trace_parent(&value).unwrap().is_sampled, is_sampled, "{flags}");
+        }
         assert!(trace_parent(&value(&format!("cc-{trace}-{parent}-01-more"))).is_some());
         for bad in [
             format!("00-{trace}-{parent}-01-more"),

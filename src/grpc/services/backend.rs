@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::grpc::{
-    Telemetry,
+    Telemetry, Tracer,
     pipeline::{
         Error,
         auth::{Access, Caller},
@@ -70,6 +70,8 @@ pub struct Backend {
     pub access: Arc<Access>,
     /// Receives the server's events.
     pub telemetry: Arc<dyn Telemetry>,
+    /// Receives calls for their traces.
+    pub tracer: Option<Tracer>,
 }
 
 impl Backend {

@@ -12,7 +12,7 @@ use super::{
     backend::{self, Backend, FinishRecord, has_long_filter},
 };
 use crate::grpc::{
-    Limits,
+    Limits, TracedPrompt,
     deadline::now,
     pipeline::{Error, TakesLong, auth::Caller, run_heavy},
 };
@@ -74,7 +74,7 @@ impl prompt_service_server::PromptService for PromptService {
                 let checked = service.check(raw, &caller, now)?;
                 service.assemble(checked)
             });
-            return Ok(Response::new(assembled.await??));
+            return Ok(assembled.await??);
         }
         let checked = self.check(raw, &caller, now)?;
         let Checked { request, loaded, .. } = &checked;
@@ -84,11 +84,11 @@ impl prompt_service_server::PromptService for PromptService {
         let has_budget = request.turn.budget.is_some() || loaded.snapshot.manifest.budget.limit.is_some();
         // Spans render every section again.
         if !counts && !has_budget && !request.spans {
-            return Ok(Response::new(self.assemble(checked)?));
+            return Ok(self.assemble(checked)?);
         }
         let service = self.clone();
         let assembled = run_heavy(&self.limits, move || service.assemble(checked));
-        Ok(Response::new(assembled.await??))
+        Ok(assembled.await??)
     }
 
     async fn diff_prompt(
@@ -145,7 +145,7 @@ impl PromptService {
         Ok(Checked { request, loaded, record })
     }
 
-    fn assemble(&self, checked: Checked) -> Result<Encoded, Error> {
+    fn assemble(&self, checked: Checked) -> Result<Response<Encoded>, Error> {
         let Checked { request, loaded, record } = checked;
         let snapshot = &loaded.snapshot;
         let profile = chosen(snapshot, request.profile.as_ref())?;
@@ -172,7 +172,10 @@ impl PromptService {
             rendered: &rendered.text,
             shape: &request.shape,
         };
-        let answer = answer.encode();
+        let mut answer = Response::new(answer.encode());
+        if self.backend.tracer.is_some() {
+            answer.extensions_mut().insert(TracedPrompt { profile: profile.name.clone(), digest: prompt.digest });
+        }
         if let Some(record) = record {
             record(&backend::Answered {
                 loaded: &loaded,

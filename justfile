@@ -33,7 +33,7 @@ skills: tools
 
 # The shell scripts.
 scripts: tools
-    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/debian .ci/deploy .ci/dist .ci/dist-try .ci/fuzz .ci/mutants tests/polyglot/run tests/clients/python/run tests/clients/node/run tests/clients/node/certificates tests/otlp/run tests/browser/run tests/browser/chromium
+    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/debian .ci/deploy .ci/dist .ci/dist-try .ci/fuzz .ci/mutants tests/polyglot/run tests/clients/python/run tests/clients/node/run tests/clients/node/certificates tests/monitoring/run tests/browser/run tests/browser/chromium
 
 # The lints, all of them as errors.
 clippy:
@@ -67,9 +67,9 @@ features:
     cargo clippy --locked --workspace --all-features --lib --bins -- -D warnings
     cargo test --locked --all-features --package promptd --package promptd-otlp --lib -- config queue
 
-# Spans in a collector, by the binary that is shipped.
-otlp: dist
-    PROMPTD_BIN={{target}}/x86_64-unknown-linux-gnu/dist/promptd tests/otlp/run
+# Spans in a collector, alerts and the dashboard, by the binary that is shipped.
+monitoring: dist
+    PROMPTD_BIN={{target}}/x86_64-unknown-linux-gnu/dist/promptd tests/monitoring/run
 
 # The example workspace has no errors.
 example: release

@@ -11,7 +11,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use crate::grpc::{FinishedCall, Telemetry};
+use crate::grpc::{FinishedCall, REFUSALS, Telemetry, method_names};
 use promptd_core::prompt::{Outcome, Prompt};
 
 /// The counters and histograms of calls and prompts.
@@ -64,6 +64,9 @@ struct FileLabel {
     file: &'static str,
 }
 
+/// The server's own files.
+const SERVER_FILES: [&str; 3] = ["config", "tokens", "tls"];
+
 impl Metrics {
     /// Registers them all.
     pub fn register(registry: &mut Registry) -> Arc<Self> {
@@ -82,6 +85,7 @@ impl Metrics {
             file_reloads: Family::default(),
         });
         let m = &metrics;
+        m.create_rare_series();
         registry.register("build", "What is running", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         registry.register("calls", "Calls answered, by method and status code", m.calls.clone());
         registry.register_with_unit("call", "Time to answer a call", Unit::Seconds, m.seconds.clone());
@@ -101,7 +105,21 @@ impl Metrics {
         metrics
     }
 
-    /// One of the server's own files (`config`, `tokens`, `tls`) was read again: it is in use, or has a fault.
+    /// Series of what hardly ever happens start at zero: where one began with its first event, its growth would not be seen.
+    fn create_rare_series(&self) {
+        for method in method_names() {
+            drop(self.panics.get_or_create(&MethodLabel { method }));
+        }
+        for reason in REFUSALS {
+            drop(self.refusals.get_or_create(&ReasonLabel { reason }));
+        }
+        for file in SERVER_FILES {
+            drop(self.invalid.get_or_create(&FileLabel { file }));
+            drop(self.file_reloads.get_or_create(&FileLabel { file }));
+        }
+    }
+
+    /// One of [`SERVER_FILES`] was read again: it is in use, or has a fault.
     pub fn server_file(&self, file: &'static str, good: bool) {
         let label = FileLabel { file };
         self.invalid.get_or_create(&label).set(i64::from(!good));
@@ -187,6 +205,9 @@ mod tests {
         text::encode(&mut out, &registry).unwrap();
         let method = "method=\"promptd.v1.PromptService/AssemblePrompt\"";
         for line in [
+            format!("promptd_panics_total{{{method}}} 0"),
+            "promptd_http_refusals_total{reason=\"host\"} 0".to_owned(),
+            "promptd_server_file_invalid{file=\"tls\"} 0".to_owned(),
             format!("promptd_calls_total{{{method},code=\"OK\"}} 2"),
             format!("promptd_calls_total{{{method},code=\"NOT_FOUND\"}} 1"),
             format!("promptd_call_seconds_count{{{method}}} 3"),

@@ -32,9 +32,10 @@ pub use origin::{Origin, Origins};
 pub use pipeline::{
     DOMAIN,
     auth::{Access, Token, Tokens},
+    method_names,
 };
 pub use server::{Ended, Server, ServerError};
 pub use services::{Answered, Backend, Clock, FinishRecord, Profiles, ReadWorkspaceFile, Record, api};
-pub use telemetry::{FinishedCall, NoTelemetry, Telemetry};
+pub use telemetry::{FinishedCall, NoTelemetry, REFUSALS, Telemetry};
 pub use tracer::{TraceParent, TracedCall, TracedPrompt, Tracer};
 pub use transport::{Pem, Tls, TlsError};

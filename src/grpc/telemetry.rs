@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use promptd_core::prompt::Prompt;
 
+/// What can be wrong with a request that is no call.
+pub const REFUSALS: [&str; 7] = ["host", "origin", "path", "verb", "content_type", "http_version", "grpc_web"];
+
 /// Receives events as they happen; metrics implement it. Every method name and code is one of a fixed set: nothing of a
 /// caller's becomes a label.
 pub trait Telemetry: Send + Sync + 'static {
@@ -25,8 +28,7 @@ pub trait Telemetry: Send + Sync + 'static {
     /// A connection over the limit was closed.
     fn connection_refused(&self) {}
 
-    /// A request was refused before it was a call: `host`, `origin`, `path`, `verb`, `content_type`, `http_version` or
-    /// `grpc_web` says what was wrong with it.
+    /// A request was refused before it was a call: one of [`REFUSALS`] says what was wrong with it.
     fn request_refused(&self, reason: &'static str) {
         let _ = reason;
     }

@@ -60,6 +60,11 @@ const METHODS: &[(Service, &str, Kind)] = &[
     (Service::ReflectionAlpha, "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Duplex),
 ];
 
+/// The name of every method, `promptd.v1.PromptService/AssemblePrompt` and so on.
+pub fn method_names() -> impl Iterator<Item = &'static str> {
+    METHODS.iter().map(|(_, name, _)| *name)
+}
+
 /// The most bytes of a health check, which names one service.
 const MAX_HEALTH_BYTES: usize = 1 << 10;
 /// The most bytes of one request of reflection.

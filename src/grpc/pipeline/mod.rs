@@ -14,6 +14,7 @@ mod status;
 mod trace;
 
 pub use error::DOMAIN;
+pub use method::method_names;
 
 pub(super) use blocking::{run_blocking, run_heavy};
 pub(super) use call::{Calls, ResponseFuture};

@@ -1,8 +1,9 @@
-"""The real server over the example workspace, its spans sent to a collector."""
+"""The real server over a copy of the example workspace, its spans sent to a collector."""
 
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -18,21 +19,25 @@ WAIT_SECONDS = 20
 class Service:
     """Runs for the length of a `with` block."""
 
-    def __init__(self, port, **otlp):
+    def __init__(self, port, settings=None, **otlp):
         self.otlp = {"endpoint": f"http://127.0.0.1:{port}", "timeout": "1s"} | otlp
+        self.settings = settings or {}
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="promptd-")
         config = Path(self.folder.name) / "promptd.yaml"
+        self.workspace = Path(self.folder.name) / "example"
+        shutil.copytree(ROOT / "workspace-example", self.workspace)
         # JSON is YAML.
         config.write_text(
             json.dumps(
                 {
-                    "workspaces": {"single": [f"example={ROOT / 'workspace-example'}"]},
+                    "workspaces": {"single": ["example"]},
                     "admin": {"listen": "127.0.0.1:0"},
                     "inspector": {"listen": "off"},
                     "otlp": self.otlp,
                 }
+                | self.settings
             )
         )
         command = [os.environ["PROMPTD_BIN"], "serve", "--config", str(config), "--listen", "127.0.0.1:0"]

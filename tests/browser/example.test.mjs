@@ -86,9 +86,13 @@ test("what is wrong is said, with what to do", { skip }, async () => {
 });
 
 test("an origin that is not listed, or a server that is not there, gets a hint", { skip }, async () => {
+  const hint = /is promptd running, and is http:\/\/localhost:\d+ in its grpc.web_origins\?/;
   const service = await serve();
-  const page = await assembled(service);
-  assert.match(await status(page, true), /is promptd running, and is http:\/\/localhost:\d+ in its grpc.web_origins\?/);
-  await page.close();
+  const refused = await assembled(service);
+  assert.match(await status(refused, true), hint);
+  await refused.close();
   await service.stop();
+  const gone = await assembled(service);
+  assert.match(await status(gone, true), hint);
+  await gone.close();
 });

@@ -29,6 +29,8 @@ ADDRESS = "127.0.0.1:50051"
 START_SECONDS, BLOCK_SECONDS = 30, 240
 
 BLOCK = re.compile(r"((?:^<!-- [a-z ]+: [^\n]* -->\n)*)^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Any fence that a reader takes for commands; a longer one is what a program printed.
+FENCE = re.compile(r"^[ \t]*(?:```|~~~)(?:sh|bash|shell|zsh|console)\b.*$", re.MULTILINE)
 NOTE = re.compile(r"^<!-- ([a-z ]+): (.*) -->$", re.MULTILINE)
 SERVER = re.compile(r"^(?:promptd|cargo run (?:--release )?--) (?:serve|inspect)\b")
 READY = re.compile(r"promptd listening on |inspector at ")
@@ -66,6 +68,11 @@ class Block:
 
 def blocks(document):
     text = (ROOT / document).read_text(encoding="utf-8")
+    seen = {found.start(2) for found in BLOCK.finditer(text)}
+    for fence in FENCE.finditer(text):
+        if fence.end() + 1 not in seen:
+            line = text.count("\n", 0, fence.start()) + 1
+            sys.exit(f"{document}:{line}: commands stand between lines ```sh and ```, not indented, to be run; this does not")
     for found in BLOCK.finditer(text):
         notes = dict(NOTE.findall(found[1]))
         if unknown := notes.keys() - {"not run", "prints", "needs"}:

@@ -1,7 +1,8 @@
 """kern's loop: append, assemble, plan, summarise; what promptd does not do is here: storage and the model.
 
-    python -m grpc_tools.protoc -Iproto --python_out=stubs --grpc_python_out=stubs proto/promptd/v1/promptd.proto
-    PYTHONPATH=stubs python examples/kern_loop.py --messages 2000
+    python3 -m venv venv && venv/bin/pip install grpcio grpcio-tools && mkdir -p stubs
+    venv/bin/python -m grpc_tools.protoc -Iproto --python_out=stubs --grpc_python_out=stubs proto/promptd/v1/promptd.proto
+    PYTHONPATH=stubs venv/bin/python examples/kern_loop.py --messages 2000
 
 Without `--model-url`, the base of an OpenAI-compatible API, a stub on this machine answers.
 """

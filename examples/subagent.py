@@ -1,7 +1,8 @@
 """A sub-agent: its own name, an ephemeral scope, and fewer skills than its parent.
 
-    python -m grpc_tools.protoc -Iproto --python_out=stubs --grpc_python_out=stubs proto/promptd/v1/promptd.proto
-    PYTHONPATH=stubs python examples/subagent.py "Find a berth for an 82 m vessel, draught 4.6 m." --skills "berth-*"
+    python3 -m venv venv && venv/bin/pip install grpcio grpcio-tools && mkdir -p stubs
+    venv/bin/python -m grpc_tools.protoc -Iproto --python_out=stubs --grpc_python_out=stubs proto/promptd/v1/promptd.proto
+    PYTHONPATH=stubs venv/bin/python examples/subagent.py "Find a berth for an 82 m vessel, draught 4.6 m." --skills "berth-*"
 """
 
 import argparse

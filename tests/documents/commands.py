@@ -1,4 +1,5 @@
-"""Runs the `sh` blocks of the documents, each document in a fresh copy of the repository, from its root.
+"""Runs the `sh` blocks of the documents, each document in a fresh copy of the repository, from its root; and in the same way the
+commands at the head of each program of examples/, which are indented.
 
 A document's blocks run in their order. Before a block it can say, in a comment that readers do not see:
 
@@ -7,7 +8,8 @@ A document's blocks run in their order. Before a block it can say, in a comment 
     <!-- needs: PROGRAM -->       the block runs where this program is installed
 
 `promptd`, and `cargo run -- …`, run the server that is built already; other commands of cargo do not run here. A line that starts a
-server runs until the document ends. Where a document calls 127.0.0.1:50051 and starts no server, one is started for it.
+server runs until the document ends. Where a document calls 127.0.0.1:50051 and starts no server, one is started for it: that port,
+and those that a document names, must be free.
 """
 
 import os
@@ -25,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 # Texts of the product, and tables that a program writes.
 ELSEWHERE = ("tests/", "src/", "crates/", "fuzz/", "workspace-example/", "docs/reference/")
+PROGRAMS = (".py", ".mjs", ".html")
 ADDRESS = "127.0.0.1:50051"
 START_SECONDS, BLOCK_SECONDS = 30, 240
 
@@ -32,8 +35,9 @@ BLOCK = re.compile(r"((?:^<!-- [a-z ]+: [^\n]* -->\n)*)^```sh\n(.*?)^```$", re.M
 # Any fence that a reader takes for commands; a longer one is what a program printed.
 FENCE = re.compile(r"^[ \t]*(?:```|~~~)(?:sh|bash|shell|zsh|console)\b.*$", re.MULTILINE)
 NOTE = re.compile(r"^<!-- ([a-z ]+): (.*) -->$", re.MULTILINE)
-SERVER = re.compile(r"^(?:promptd|cargo run (?:--release )?--) (?:serve|inspect)\b")
-READY = re.compile(r"promptd listening on |inspector at ")
+HEAD = re.compile(r"(?:^(?:// {3}| {4,5})\S.*\n)+", re.MULTILINE)
+SERVER = re.compile(r"^(?:(?:promptd|cargo run (?:--release )?--) (?:serve|inspect)|python3 -m http\.server)\b")
+READY = re.compile(r"promptd listening on |inspector at |Serving HTTP on ")
 
 SHIMS = {
     "promptd": '#!/bin/sh\nexec "$PROMPTD_BIN" "$@"\n',
@@ -68,6 +72,10 @@ class Block:
 
 def blocks(document):
     text = (ROOT / document).read_text(encoding="utf-8")
+    if document.endswith(PROGRAMS):
+        head = HEAD.search(text) or sys.exit(f"{document}: no command at its head says how to run it")
+        yield Block(document, text.count("\n", 0, head.start()) + 1, re.sub(r"^(//)? +", "", head[0], flags=re.MULTILINE))
+        return
     seen = {found.start(2) for found in BLOCK.finditer(text)}
     for fence in FENCE.finditer(text):
         if fence.end() + 1 not in seen:
@@ -91,7 +99,7 @@ class Reader:
         home.mkdir()
         (home / ".curlrc").write_text("fail-with-body\n")
         path = os.pathsep.join([str(tools), str(TARGET / "ci/venv/bin"), os.environ["PATH"]])
-        self.environment = os.environ | {"HOME": str(home), "PATH": path} | {k: str(v) for k, v in caches.items()}
+        self.environment = os.environ | {"HOME": str(home), "PATH": path, "PYTHONUNBUFFERED": "1"} | {k: str(v) for k, v in caches.items()}
 
     def __enter__(self):
         return self
@@ -159,7 +167,7 @@ def check(document, found, tools):
         folder.mkdir()
         copy(folder)
         with Reader(folder, tools) as reader:
-            calls = any(ADDRESS in block.script for block in found)
+            calls = document.endswith(PROGRAMS) or any(ADDRESS in block.script for block in found)
             if calls and not any(SERVER.match(line) for block in found for line in block.script.splitlines()):
                 reader.start("promptd serve")
             for block in found:
@@ -171,7 +179,8 @@ def check(document, found, tools):
 
 
 def main():
-    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    kinds = ["*.md", *(f":(glob)examples/**/*{kind}" for kind in PROGRAMS)]
+    listed = subprocess.run(["git", "ls-files", *kinds], cwd=ROOT, capture_output=True, check=True, text=True).stdout
     documents = sys.argv[1:] or [name for name in listed.split("\n") if name and not name.startswith(ELSEWHERE)]
     failed, skipped, count = [], [], 0
     with tempfile.TemporaryDirectory(prefix="tools-") as tools:

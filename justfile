@@ -33,7 +33,7 @@ skills: tools
 
 # The shell scripts.
 scripts: tools
-    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/debian .ci/deploy .ci/dist .ci/dist-try .ci/fuzz .ci/mutants tests/polyglot/run tests/clients/python/run tests/clients/node/run tests/clients/node/certificates tests/documents/run tests/monitoring/run tests/browser/run tests/browser/chromium
+    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/debian .ci/deploy .ci/dist .ci/dist-try .ci/fuzz .ci/mutants tests/polyglot/run tests/clients/python/run tests/clients/node/run tests/clients/node/certificates tests/clients/rust/run tests/documents/run tests/monitoring/run tests/browser/run tests/browser/chromium
 
 # The lints, all of them as errors.
 clippy:
@@ -90,6 +90,10 @@ client-python: release
 # The client for Node and browsers: built as a file, installed into an empty folder, and tested there.
 client-node: release
     PROMPTD_BIN={{promptd}} tests/clients/node/run
+
+# The Rust client: packed as a crate's file, built in an empty project, tested against the real server.
+client-rust: release
+    PROMPTD_BIN={{promptd}} tests/clients/rust/run
 
 # Every command that the documents print, and the time to a first answer from an empty folder.
 documents: tools release

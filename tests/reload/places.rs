@@ -2,6 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, time::Duration};
 
+use jiff::Timestamp;
 use promptd_core::{finding::Code, id::Id, workspace::ReadError};
 use promptd_source::{Options, WatchMode, store::State};
 use tokio::time::timeout;
@@ -21,6 +22,20 @@ fn has(text: &str) -> impl Fn(&State) -> bool {
         matches!(state, State::Ready(loaded)
             if loaded.snapshot.documents.get("AGENTS.md").is_some_and(|document| &*document.text == text))
     }
+}
+
+#[test]
+fn a_revision_has_the_time_of_its_publication_and_so_have_the_metrics() {
+    let folder = tempfile::tempdir().unwrap();
+    make(&folder.path().join("one"), "one");
+    let service = Service::of_root(folder.path());
+    let before = Timestamp::now();
+    make(&folder.path().join("one"), "two");
+    let (state, _) = service.wait("one", "the edit", has("two"));
+    let State::Ready(loaded) = &*state else { panic!("{state:?}") };
+    assert!(before <= loaded.at && loaded.at <= Timestamp::now(), "{}", loaded.at);
+    let published = service.source.status().last_published.get();
+    assert!((published - loaded.at.as_duration().as_secs_f64()).abs() < 5.0, "{published}");
 }
 
 #[test]

@@ -64,3 +64,52 @@ fn reason(error: &notify::Error) -> WatchError {
         _ => WatchError::Other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use notify::{
+        Error,
+        event::{CreateKind, DataChange, MetadataKind, RemoveKind, RenameMode},
+    };
+
+    use super::*;
+
+    #[test]
+    fn each_failure_to_watch_has_its_reason() {
+        let io = |kind: io::ErrorKind| Error::io(io::Error::from(kind));
+        let errno = |errno: Errno| Error::io(io::Error::from_raw_os_error(errno.raw_os_error()));
+        for (error, expected) in [
+            (Error::new(ErrorKind::MaxFilesWatch), WatchError::WatchLimit),
+            (io(io::ErrorKind::StorageFull), WatchError::WatchLimit),
+            (errno(Errno::MFILE), WatchError::InstanceLimit),
+            (errno(Errno::NFILE), WatchError::InstanceLimit),
+            (io(io::ErrorKind::PermissionDenied), WatchError::Denied),
+            (io(io::ErrorKind::NotFound), WatchError::Missing),
+            (io(io::ErrorKind::NotADirectory), WatchError::Missing),
+            (Error::path_not_found(), WatchError::Missing),
+            (Error::watch_not_found(), WatchError::Missing),
+            (errno(Errno::IO), WatchError::Other),
+            (Error::generic("x"), WatchError::Other),
+        ] {
+            assert_eq!(reason(&error), expected, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn each_kind_of_event_is_a_change_but_for_reads() {
+        for (kind, expected) in [
+            (EventKind::Access(AccessKind::Close(AccessMode::Write)), Some(Change::Closed)),
+            (EventKind::Access(AccessKind::Close(AccessMode::Read)), None),
+            (EventKind::Access(AccessKind::Open(AccessMode::Any)), None),
+            (EventKind::Create(CreateKind::File), Some(Change::Created)),
+            (EventKind::Remove(RemoveKind::File), Some(Change::Removed)),
+            (EventKind::Modify(ModifyKind::Name(RenameMode::To)), Some(Change::Removed)),
+            (EventKind::Modify(ModifyKind::Data(DataChange::Any)), Some(Change::Written)),
+            (EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any)), Some(Change::Metadata)),
+            (EventKind::Any, Some(Change::Metadata)),
+            (EventKind::Other, Some(Change::Metadata)),
+        ] {
+            assert_eq!(change(kind), expected, "{kind:?}");
+        }
+    }
+}

@@ -72,7 +72,37 @@ pub fn changed_paths(old: &Snapshot, new: &Snapshot) -> Vec<Arc<str>> {
 
 #[cfg(test)]
 mod tests {
+    use promptd_core::finding::{Code, Place};
+
     use super::{super::testing::loaded, *};
+
+    /// States of which no two are the same.
+    fn states() -> Vec<State> {
+        let fault = |message: &str| Finding::new(Code::FileUnreadable, Place::file("AGENTS.md"), message);
+        let ready = |text: &str, findings: Vec<Finding>| {
+            let mut snapshot = Snapshot::clone(&loaded(&[("AGENTS.md", text)]).snapshot);
+            snapshot.findings.extend(findings);
+            State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at: Timestamp::UNIX_EPOCH, origin: None }))
+        };
+        let invalid = |message: &str| State::Invalid([fault(message)].into());
+        vec![
+            ready("one", vec![]),
+            ready("two", vec![]),
+            ready("one", vec![fault("a fault")]),
+            invalid("a fault"),
+            invalid("another"),
+            State::Gone,
+        ]
+    }
+
+    #[test]
+    fn states_are_the_same_where_their_revisions_and_findings_are() {
+        for (a, one) in states().iter().enumerate() {
+            for (b, other) in states().iter().enumerate() {
+                assert_eq!(one.is_same(other), a == b, "{a} and {b}");
+            }
+        }
+    }
 
     #[test]
     fn changed_paths_are_those_added_changed_and_removed() {

@@ -7,8 +7,8 @@ import { PromptdError, refused } from "./errors.js";
 import * as pb from "./gen/promptd/v1/promptd_pb.js";
 import { LastGood, type LastGoodStore } from "./lastgood.js";
 import type {
-  AssembleOptions, CallOptions, DiffOptions, Given, HistoryMessage, HistoryPlan, Profile, PromptDiff, Reply, Shown, Skill,
-  SkillFile, SkillFilter, Workspace, WorkspaceChange,
+  AssembleOptions, CallOptions, DiffOptions, Given, HistoryMessage, HistoryPlan, Profile, PromptDiff, Reply, Revision, Shown,
+  Skill, SkillFile, SkillFilter, Workspace, WorkspaceChange, WorkspaceFile,
 } from "./plain.js";
 import { backoffMs, sleep } from "./policy.js";
 import { Prompt, type Answer } from "./prompt.js";
@@ -100,16 +100,26 @@ export class Client {
     return this.#call(pb.PromptService.method.planHistory, { ...options, workspaceId, messages }, call);
   }
 
-  /** All workspaces that the caller may see, page by page. */
-  async *listWorkspaces(call?: CallOptions): AsyncGenerator<Workspace, void, undefined> {
+  /** All workspaces that the caller may see, page by page; with `query` those whose id or agent's name has it. */
+  async *listWorkspaces(options: { query?: string } = {}, call?: CallOptions): AsyncGenerator<Workspace, void, undefined> {
     const page = (pageToken: string) =>
-      this.#call(pb.WorkspaceService.method.listWorkspaces, { pageSize: PAGE_SIZE, pageToken }, call);
+      this.#call(pb.WorkspaceService.method.listWorkspaces, { ...options, pageSize: PAGE_SIZE, pageToken }, call);
     yield* pages(page, ({ workspaces }) => workspaces);
   }
 
   /** One workspace, with its context files and findings. */
   async getWorkspace(workspaceId: string, call?: CallOptions): Promise<Workspace> {
     return present(await this.#call(pb.WorkspaceService.method.getWorkspace, { workspaceId }, call), "workspace");
+  }
+
+  /** The revisions that the service holds, newest first. */
+  async listRevisions(workspaceId: string, call?: CallOptions): Promise<Revision[]> {
+    return (await this.#call(pb.WorkspaceService.method.listRevisions, { workspaceId }, call)).revisions;
+  }
+
+  /** `workspace.yaml` or a document of a workspace, as it is on the disk. */
+  async readFile(workspaceId: string, path: string, call?: CallOptions): Promise<WorkspaceFile> {
+    return this.#call(pb.WorkspaceService.method.readFile, { workspaceId, path }, call);
   }
 
   /** All skills of a workspace, hidden ones included, page by page. */

@@ -64,6 +64,8 @@ export interface Workspace extends Shown<pb.Workspace> {}
 export interface WorkspaceChange extends Shown<pb.WatchWorkspaceResponse> {}
 export interface Skill extends Shown<pb.Skill> {}
 export interface SkillFile extends Shown<pb.ReadSkillResponse> {}
+export interface Revision extends Shown<pb.Revision> {}
+export interface WorkspaceFile extends Shown<pb.ReadFileResponse> {}
 export interface Profile extends Shown<pb.Profile> {}
 export interface Reply extends Shown<pb.ParseReplyResponse> {}
 export interface HistoryPlan extends Shown<pb.PlanHistoryResponse> {}

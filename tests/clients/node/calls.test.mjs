@@ -90,6 +90,8 @@ test("workspaces, over all pages", async () => {
   const caller = new Promptd(many.address);
   const listed = await all(caller.listWorkspaces());
   assert.deepEqual([listed.length, new Set(listed.map(({ id }) => id)).size], [122, 122]);
+  const found = await all(caller.listWorkspaces({ query: "MORE-11" }));
+  assert.deepEqual(found.map(({ id }) => id).toSorted(), ["more-11", ...Array.from({ length: 10 }, (_, index) => `more-11${index}`)]);
   caller.close();
   await many.stop();
 });
@@ -97,6 +99,10 @@ test("workspaces, over all pages", async () => {
 test("a workspace, its skills, and profiles", async () => {
   const workspace = await client.getWorkspace("example");
   assert.ok(workspace.loadedAt instanceof Date && Date.now() - workspace.loadedAt < 60_000);
+  assert.equal((await client.listRevisions("example"))[0].revision, workspace.revision);
+  const file = await client.readFile("example", "SOUL.md");
+  assert.match(new TextDecoder().decode(file.content), /^# Voice/);
+  await assert.rejects(client.readFile("example", "../outside.md"), { code: /not_found|invalid_argument/ });
   const skills = await all(client.listSkills("example", { skillFilter: { allowlist: { globs: ["tide-*"] } } }));
   assert.deepEqual(skills.filter(({ shown }) => shown).map(({ name }) => name), ["tide-window"]);
   const skill = await client.readSkill("example", "berth-allocation", { file: "references/rules.md" });

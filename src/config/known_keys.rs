@@ -13,13 +13,16 @@ const OF_A_WORKSPACE: &str = "belongs in the workspace.yaml of a workspace";
 /// write instead.
 const KEYS: &[(&str, &str)] = &[
     #[cfg(not(feature = "inspector"))]
-    ("inspector", OPTIONAL_PART),
+    (
+        "inspector",
+        "is an optional part of promptd, which this build does not have: build it with `--features inspector`",
+    ),
     ("mcp", OPTIONAL_PART),
     ("memory", OPTIONAL_PART),
     #[cfg(not(feature = "otlp"))]
-    ("otlp", OPTIONAL_PART),
+    ("otlp", "is an optional part of promptd, which this build does not have: build it with `--features otlp`"),
     #[cfg(not(feature = "record"))]
-    ("record", OPTIONAL_PART),
+    ("record", "is an optional part of promptd, which this build does not have: build it with `--features record`"),
     ("workspaces.etcd", OPTIONAL_PART),
     ("agent", OF_A_WORKSPACE),
     ("context", OF_A_WORKSPACE),

@@ -176,8 +176,9 @@ fn a_key_of_another_build_or_another_file_says_so() {
         ("record", cfg!(feature = "record")),
     ] {
         let faults = read(&format!("{part}: {{}}\n")).err().unwrap_or_default();
-        let message =
-            format!("promptd.yaml:1:1 `{part}` is an optional part of promptd, which this build does not have");
+        let message = format!(
+            "promptd.yaml:1:1 `{part}` is an optional part of promptd, which this build does not have: build it with `--features {part}`"
+        );
         assert_eq!(faults, if is_built_in { vec![] } else { vec![message] });
     }
 }

@@ -18,12 +18,14 @@ class Collector(services.TraceServiceServicer):
         self.port = 0
         self.spans = queue.Queue()
         self.raw = []
+        self.metadata = []
         self.answers = threading.Event()
         self.answers.set()
 
     def Export(self, request, context):  # noqa: N802, the contract's name
         self.answers.wait()
         self.raw.append(request.SerializeToString())
+        self.metadata = [tuple(pair) for pair in context.invocation_metadata()]
         for resource in request.resource_spans:
             names = {pair.key: pair.value.string_value for pair in resource.resource.attributes}
             for scope in resource.scope_spans:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from queue import Empty
 
+import grpc
 import pytest
 from collector import Collector
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
@@ -14,6 +15,8 @@ from service import ROOT, Service
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 ASSEMBLE = "promptd.v1.PromptService/AssemblePrompt"
+# Of crates/promptd-otlp.
+MAX_QUEUED = 2_048
 
 
 @pytest.fixture(name="collector")
@@ -58,6 +61,17 @@ def test_a_call_is_a_span_below_its_callers_with_the_name_and_the_version_of_its
     assert not any(secret.encode() in request for request in collector.raw)
 
 
+def test_calls_by_grpc_and_headers_of_the_environment_arrive_too(collector, monkeypatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-team=harbour")
+    with Service(collector.port) as service, grpc.insecure_channel(service.address) as channel:
+        request = b"\x0a\x07example"  # workspace_id
+        channel.unary_unary(f"/{ASSEMBLE}")(request, metadata=list(parent("01").items()), timeout=20)
+        _, span = collector.next()
+    assert (span.trace_id.hex(), span.parent_span_id.hex(), span.trace_state) == (TRACE, PARENT, "vendor=1")
+    assert attributes(span)["gen_ai.prompt.name"] == "example" and attributes(span)["gen_ai.prompt.version"]
+    assert ("x-team", "harbour") in collector.metadata
+
+
 def test_the_version_changes_with_the_prompt(collector, service):
     for name in ["Dana", "Ines", "Dana"]:
         service.call(turn={"user": {"name": name}, "now": "2026-03-01T12:00:00Z"})
@@ -84,12 +98,12 @@ def test_a_call_that_fails_says_why_and_is_an_error_only_where_the_server_is_at_
     assert attributes(span)["promptd.reason"] == "WORKSPACE_NOT_FOUND"
     assert "gen_ai.prompt.version" not in attributes(span)
     assert span.status.code == Status.STATUS_CODE_UNSET
-    # Spans are made beside other calls, which is no time at all too late.
-    status, _ = service.call(headers={"connect-timeout-ms": "0"}, includeSpans=True)
-    assert status == 504
+    with grpc.insecure_channel(service.address) as channel, pytest.raises(grpc.RpcError):
+        channel.unary_unary("/promptd.v1.PromptService/Nothing")(b"", timeout=20)
     _, span = collector.next()
-    assert attributes(span)["error.type"] == "DEADLINE_EXCEEDED"
-    assert (span.status.code, span.status.message) == (Status.STATUS_CODE_ERROR, "DEADLINE_EXCEEDED")
+    # What callers send is no name.
+    assert (span.name, attributes(span)["error.type"]) == ("other", "UNIMPLEMENTED")
+    assert (span.status.code, span.status.message) == (Status.STATUS_CODE_ERROR, "UNIMPLEMENTED")
 
 
 def test_calls_go_on_without_the_collector_and_it_gets_spans_again_when_it_is_back(collector, service):
@@ -109,15 +123,20 @@ def test_calls_go_on_without_the_collector_and_it_gets_spans_again_when_it_is_ba
     assert sum("spans cannot be sent" in line for line in service.log) == 1
 
 
-def test_a_collector_that_hangs_costs_spans_and_no_call_any_time(collector, service):
+def test_a_collector_that_hangs_costs_spans_which_are_counted_and_holds_no_call(collector):
     collector.answers.clear()
-    took = []
-    for _ in range(3_000):
-        began = time.monotonic()
-        assert service.call(method="promptd.v1.WorkspaceService/GetWorkspace")[0] == 200
-        took.append(time.monotonic() - began)
-    assert sorted(took)[-30] < 0.1, "the slowest hundredth"
-    assert service.metric("promptd_otlp_dropped_total") + service.metric("promptd_otlp_failed_total") > 0
+    # A call that waited for the collector would take this long.
+    with Service(collector.port, timeout="300s") as service:
+        for _ in range(MAX_QUEUED + 52):
+            began = time.monotonic()
+            assert service.call(method="promptd.v1.WorkspaceService/GetWorkspace")[0] == 200
+            assert time.monotonic() - began < 10
+        assert service.metric("promptd_otlp_dropped_total") == 52
+        assert service.metric("promptd_otlp_failed_total") == 0
+        collector.answers.set()
+        assert "spans=52" in service.wait_for_log("the queue is full: spans are dropped")
+        assert "dropped=52" in service.wait_for_log("no more spans are dropped")
+        assert service.metric("promptd_otlp_sent_total") == MAX_QUEUED
 
 
 def test_what_is_left_is_sent_before_the_process_ends(collector, service):

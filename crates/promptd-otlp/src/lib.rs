@@ -3,6 +3,9 @@
 //! The queue is bounded, and what does not fit into it is dropped and counted: no call waits for a collector. What a span has of
 //! a prompt is its name and its digest, never a text.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+#![warn(unreachable_pub)]
+
 mod exporter;
 mod queue;
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use tonic::{
-    Code,
+    Code, codegen,
     transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity},
 };
 
@@ -20,6 +20,12 @@ use crate::{Error, Tls};
 
 /// For how long an address that failed is passed over while there are others.
 const PASSED_OVER: Duration = Duration::from_secs(5);
+/// The longest that a connection may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often an idle connection is pinged, so that one whose other end has vanished is noticed.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+/// How long a ping may stay unanswered.
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(crate) struct Channels {
@@ -77,6 +83,10 @@ impl One {
 /// Whether an address wants TLS, and its host and port.
 fn parsed(address: &str, has_tls: bool) -> Result<(bool, &str), Error> {
     let (secure, host) = match address.split_once("://") {
+        Some(("http", _)) if has_tls => {
+            let message = format!("`{address}` is without TLS, but the client has TLS: give `https://` or `host:port`");
+            return Err(Error::own(Code::InvalidArgument, message));
+        }
         Some(("http", host)) => (false, host),
         Some(("https", host)) => (true, host),
         Some(_) => return Err(unusable(address)),
@@ -89,8 +99,17 @@ fn parsed(address: &str, has_tls: bool) -> Result<(bool, &str), Error> {
 
 fn endpoint(ip: SocketAddr, host: &str, tls: Option<&Tls>, secure: bool) -> Result<Endpoint, Error> {
     let scheme = if secure { "https" } else { "http" };
-    let invalid = |error: tonic::transport::Error| Error::own(Code::InvalidArgument, format!("{host}: {error}"));
-    let endpoint = Endpoint::from_shared(format!("{scheme}://{ip}")).map_err(invalid)?;
+    let invalid = |error: &dyn std::error::Error| Error::own(Code::InvalidArgument, format!("{host}: {error}"));
+    let origin =
+        format!("{scheme}://{host}").parse().map_err(|error| invalid(&error as &codegen::http::uri::InvalidUri))?;
+    let endpoint = Endpoint::from_shared(format!("{scheme}://{ip}"))
+        .map_err(|error| invalid(&error))?
+        // What stands before a server routes by the name.
+        .origin(origin)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_TIMEOUT)
+        .keep_alive_while_idle(true);
     if !secure {
         return Ok(endpoint);
     }
@@ -102,10 +121,12 @@ fn endpoint(ip: SocketAddr, host: &str, tls: Option<&Tls>, secure: bool) -> Resu
         Some(ca) => config.ca_certificate(Certificate::from_pem(read(ca)?)),
         None => config.with_enabled_roots(),
     };
-    if let (Some(certificate), Some(key)) = (certificate, key) {
-        config = config.identity(Identity::from_pem(read(certificate)?, read(key)?));
+    match (certificate, key) {
+        (Some(certificate), Some(key)) => config = config.identity(Identity::from_pem(read(certificate)?, read(key)?)),
+        (None, None) => {}
+        _ => return Err(Error::own(Code::InvalidArgument, "`certificate` and `key` of TLS are needed together")),
     }
-    endpoint.tls_config(config).map_err(invalid)
+    endpoint.tls_config(config).map_err(|error| invalid(&error))
 }
 
 fn read(path: &std::path::Path) -> Result<Vec<u8>, Error> {
@@ -142,6 +163,16 @@ mod tests {
         assert_eq!(picked(3).len(), 3, "when all have failed they are tried");
         channels.all[1].note(false);
         assert_eq!(picked(2), [addresses[1].clone(), addresses[1].clone()]);
+    }
+
+    #[tokio::test]
+    async fn tls_is_never_left_out_without_a_word() {
+        let both = ["http://localhost:1".to_owned()];
+        let error = Channels::open(&both, Some(&Tls::default())).await.unwrap_err();
+        assert!(error.message.contains("https://"), "{error}");
+        let half = Tls { certificate: Some("client.pem".into()), ..Tls::default() };
+        let error = Channels::open(&["localhost:1".to_owned()], Some(&half)).await.unwrap_err();
+        assert!(error.message.contains("together"), "{error}");
     }
 
     #[tokio::test]

@@ -28,7 +28,7 @@ pub(crate) struct Inner {
 }
 
 /// What a client is made of.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Builder {
     addresses: Vec<String>,
     token: String,
@@ -53,6 +53,12 @@ impl fmt::Debug for Promptd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The token is nobody's business.
         f.debug_struct("Promptd").field("channels", &self.0.channels).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("addresses", &self.addresses).finish_non_exhaustive()
     }
 }
 
@@ -98,7 +104,7 @@ impl Promptd {
                 Ok(Err(status)) if !Error::is_late(&status) => Error::of(&status, &one.address),
                 Ok(Err(_)) | Err(_) => Error::late(&one.address, timeout),
             };
-            one.note(error.is_unreachable() && error.code == Code::Unavailable);
+            one.note(error.is_unreachable());
             let left = deadline.saturating_duration_since(Instant::now());
             let Some(delay) = retry::delay(attempt, &error, left) else { return Err(error) };
             sleep(delay).await;

@@ -119,3 +119,23 @@ impl Error {
 fn sources(status: &Status) -> impl Iterator<Item = &(dyn error::Error + 'static)> {
     std::iter::successors(error::Error::source(status), |error| error.source())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use tonic_types::ErrorDetails;
+
+    use super::*;
+
+    #[test]
+    fn only_promptd_gives_reasons() {
+        for (domain, reason) in [("promptd", "OVERLOADED"), ("mesh.example", "")] {
+            let mut details = ErrorDetails::with_error_info("OVERLOADED", domain, HashMap::new());
+            details.set_retry_info(Some(Duration::from_secs(3)));
+            let error = Error::of(&Status::with_error_details(Code::Unavailable, "busy", details), "here:1");
+            assert_eq!((&*error.reason, error.is_unreachable()), (reason, reason.is_empty()));
+            assert_eq!(error.retry_after.is_some(), !reason.is_empty());
+        }
+    }
+}

@@ -10,6 +10,7 @@ use std::{
 };
 
 use prost::Message as _;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tonic::Code;
 
@@ -179,7 +180,11 @@ fn stale(call: &Assemble, entry: Entry, error: &Error) -> Prompt {
         findings: vec![finding],
         revision: entry.revision,
         profile: entry.profile,
-        rendered: fragment.as_str().map_or_else(|| fragment.to_string(), str::to_owned),
+        rendered: match &fragment {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            fragment => fragment.to_string(),
+        },
         size: Some(proto::Size { bytes: text.len() as u64, chars: text.chars().count() as u64, tokens: None }),
         allowed_tools: entry.allowed_tools,
         ..Default::default()
@@ -208,5 +213,37 @@ fn spoken(one: proto::ConversationMessage, index: u32) -> proto::PromptMessage {
         speaker: one.name,
         conversation_index: Some(index),
         ..Default::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_a_server_that_is_not_there_is_answered_for() {
+        let client = Promptd::connect("127.0.0.1:1").await.unwrap();
+        let call = client.assemble("example");
+        let message = KeptMessage { role: 1, name: "a".into(), content: "kept".into(), ephemeral: false };
+        for (code, reason, is_served) in [
+            (Code::Unavailable, "", true),
+            (Code::Unavailable, "OVERLOADED", true),
+            (Code::Unavailable, "TOKEN_RIGHTS_CHANGED", false),
+            (Code::DeadlineExceeded, "", true),
+            (Code::DeadlineExceeded, "DEADLINE_EXCEEDED", false),
+            (Code::InvalidArgument, "INVALID_REQUEST", false),
+            (Code::NotFound, "WORKSPACE_NOT_FOUND", false),
+        ] {
+            let last_good = LastGood::memory();
+            last_good.0.put("key", Entry { messages: vec![message.clone()], ..nothing("1") });
+            let error = Error { reason: reason.into(), ..Error::own(code, "away") };
+            let served = last_good.serve(&call, "key", &error);
+            assert_eq!(served.is_some(), is_served, "{code:?} {reason}");
+            if let Some(prompt) = served {
+                assert_eq!((&*prompt.messages[0].content, &*prompt.rendered), ("kept", ""));
+            }
+            let is_kept = last_good.0.get("key").is_some_and(|entry| !entry.messages.is_empty());
+            assert_eq!(is_kept, code != Code::NotFound, "{code:?}");
+        }
     }
 }

@@ -117,14 +117,18 @@ async fn each_provider_gets_the_fields_of_its_request_and_no_other() {
 async fn texts_that_the_request_has_are_put_back() {
     let server = Server::start();
     let client = Promptd::connect(&server.address).await.unwrap();
-    let conversation = talk(vec![said(Role::User, "One."), said(Role::Assistant, "Two."), said(Role::User, "Three.")]);
+    // The profile carries what tools say as it is.
+    let call = ToolCall { id: "c1".into(), name: "tides".into(), arguments_json: "{}".into() };
+    let asked = ConversationMessage { tool_calls: vec![call], ..said(Role::Assistant, "") };
+    let result = ConversationMessage { tool_call_id: "c1".into(), ..said(Role::Tool, "14:10") };
+    let conversation = talk(vec![said(Role::User, "When is high water?"), asked, result]);
     let call = client.assemble("example").conversation(conversation).now(SystemTime::UNIX_EPOCH);
     let plain = call.clone().send().await.unwrap();
     let referenced = call.reference_conversation(true).send().await.unwrap();
     let texts =
         |prompt: &promptd_client::Prompt| prompt.messages.iter().map(|one| one.content.clone()).collect::<Vec<_>>();
     assert_eq!(texts(&plain), texts(&referenced));
-    assert!(texts(&plain).iter().any(|text| text.contains("Three.")));
+    assert!(texts(&referenced).contains(&"14:10".to_owned()), "{:?}", texts(&referenced));
 }
 
 #[tokio::test]

@@ -52,7 +52,8 @@ async fn a_token_is_needed_and_must_be_known() {
     let client = with("a-token-of-sixteen").await;
     assert!(client.assemble("example").send().await.is_ok());
     assert_eq!(refused(&client, "other").await.reason, "WORKSPACE_FORBIDDEN");
-    assert!(!format!("{client:?}").contains("sixteen"));
+    let shown = format!("{client:?} {:?}", Promptd::builder("localhost:1").token("a-token-of-sixteen"));
+    assert!(!shown.contains("sixteen"), "{shown}");
     let error = Promptd::builder(&server.address).token("line\nbreak").build().await.unwrap_err();
     assert!(error.message.contains("token") && !error.message.contains("break"), "{error}");
 }
@@ -89,8 +90,22 @@ async fn an_answer_over_the_limit_says_what_to_raise() {
 #[tokio::test]
 async fn an_address_that_fails_is_passed_over() {
     let server = Server::start();
-    let client = Promptd::builder("127.0.0.1:1").address(&server.address).build().await.unwrap();
+    let dead = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = dead.local_addr().unwrap().to_string();
+    let (count, mut tried) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((connection, _)) = dead.accept().await {
+            drop(connection);
+            count.send(()).unwrap();
+        }
+    });
+    let client = Promptd::builder(address).address(&server.address).build().await.unwrap();
     for _ in 0..20 {
         client.assemble("example").send().await.unwrap();
     }
+    let mut times = 0;
+    while tried.try_recv().is_ok() {
+        times += 1;
+    }
+    assert!((1..5).contains(&times), "{times}");
 }

@@ -78,8 +78,10 @@ async fn a_prompt_has_everything_that_its_turn_has() {
     assert!(!whole(&bare).contains("Working rules") && bare.sections.is_empty());
     let budget = Budget { max: 6_000, unit: BudgetUnit::Chars.into(), ..Budget::default() };
     assert!(client.assemble("example").budget(budget).send().await.unwrap().size.unwrap().chars <= 6_000);
-    let kern = client.assemble("example").profile("kern").inputs(&json!({})).send().await;
-    assert!(kern.is_err() || kern.unwrap().profile == "kern");
+    // The inputs arrive: the profile has none of this name.
+    let call = client.assemble("example").profile("kern").inputs(&json!({"nonesuch": 1}));
+    let error = call.send().await.unwrap_err();
+    assert!(error.violations[0].field.contains("nonesuch"), "{:?}", error.violations);
 }
 
 #[tokio::test]

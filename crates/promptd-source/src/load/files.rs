@@ -73,3 +73,41 @@ fn named(set: &FileSet) -> &[PathBuf] {
 fn below_root(path: &Path) -> String {
     path.to_string_lossy().trim_start_matches('/').to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    /// The names that a folder gives, each with its text or `None` where it cannot be read.
+    fn given(folder: &Path) -> Vec<(String, Option<String>)> {
+        let contents = read(&FileSet::Folder { path: folder.into(), suffix: ".yaml" });
+        let text = |bytes: Result<Vec<u8>, ReadError>| bytes.ok().map(|bytes| String::from_utf8(bytes).unwrap());
+        contents
+            .into_iter()
+            .map(|(path, bytes)| (path.file_name().unwrap().to_string_lossy().into(), text(bytes)))
+            .collect()
+    }
+
+    #[test]
+    fn a_folder_gives_its_visible_files_of_the_suffix() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["calm.yaml", ".hidden.yaml", "calm.yaml~", "notes.md", "folder.yaml/inside.yaml"] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, name).unwrap();
+        }
+        symlink("calm.yaml", folder.path().join("linked.yaml")).unwrap();
+        let calm = Some("calm.yaml".to_owned());
+        assert_eq!(given(folder.path()), [("calm.yaml".to_owned(), calm.clone()), ("linked.yaml".to_owned(), calm)]);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_gives_nothing_and_what_is_no_folder_is_listed_itself() {
+        let home = tempfile::tempdir().unwrap();
+        assert_eq!(given(&home.path().join("absent")), []);
+        fs::write(home.path().join("file"), "").unwrap();
+        assert_eq!(given(&home.path().join("file")), [("file".to_owned(), None)]);
+    }
+}

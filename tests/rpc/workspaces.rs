@@ -138,6 +138,45 @@ async fn skills_are_listed_with_why_they_are_hidden() {
 }
 
 #[tokio::test]
+async fn the_files_of_shown_skills_are_listed_when_asked_for() {
+    let rig = Rig::start().await;
+    let mut client = rig.workspaces().await;
+    let request = proto::ListSkillsRequest { workspace_id: "harbor".into(), include_files: true, ..Default::default() };
+    let skills = client.list_skills(request.clone()).await.unwrap().into_inner().skills;
+    for skill in &skills {
+        assert_eq!(skill.files.is_empty() && skill.front_matter.is_empty(), !skill.shown, "{}", skill.name);
+    }
+    let git = skills.iter().find(|skill| skill.name == "git").unwrap();
+    assert!(git.front_matter.starts_with("name: git\n") && !git.front_matter.contains("---"), "{}", git.front_matter);
+    assert_eq!((git.files[0].path.as_str(), git.files[0].sha256.as_str()), ("SKILL.md", git.sha256.as_str()));
+    for file in &git.files {
+        let read = client.read_skill(read("git", &file.path)).await.unwrap().into_inner();
+        assert_eq!((file.bytes, &file.sha256), (read.content.len() as u64, &read.sha256), "{}", file.path);
+    }
+
+    let many = (0..30).fold(harbor(), |tree, skill| {
+        let text = format!("---\nname: s{skill}\ndescription: Many files.\n---\n");
+        let tree = tree.file(&format!("skills/s{skill}/SKILL.md"), text.as_bytes());
+        (0..400).fold(tree, |tree, file| tree.file(&format!("skills/s{skill}/{file}.txt"), ""))
+    });
+    rig.publish("harbor", many.head_of("skills/s0/399.txt", vec![0; 16], 5 << 20));
+    let (mut pages, mut request) = (Vec::new(), request);
+    loop {
+        let page = client.list_skills(request.clone()).await.unwrap().into_inner();
+        pages.push(page.skills);
+        if page.next_page_token.is_empty() {
+            break;
+        }
+        request.page_token = page.next_page_token;
+    }
+    let files = |page: &Vec<proto::Skill>| page.iter().map(|skill| skill.files.len()).sum::<usize>();
+    assert!(pages.iter().all(|page| files(page) <= 5_000 && !page.is_empty()), "{}", pages.len());
+    assert_eq!(pages.iter().map(files).sum::<usize>(), 30 * 401 + 3);
+    let large = pages.iter().flatten().flat_map(|skill| &skill.files).find(|file| file.bytes == 5 << 20).unwrap();
+    assert_eq!((large.path.as_str(), large.sha256.as_str()), ("399.txt", ""));
+}
+
+#[tokio::test]
 async fn only_shown_skills_can_be_read() {
     let rig = Rig::start().await;
     let mut client = rig.workspaces().await;

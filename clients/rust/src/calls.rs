@@ -62,8 +62,16 @@ impl Promptd {
         workspace: &str,
         skill_filter: Option<proto::SkillFilter>,
     ) -> Result<Vec<proto::Skill>, Error> {
-        let mut request =
-            proto::ListSkillsRequest { workspace_id: workspace.into(), skill_filter, ..Default::default() };
+        self.skills(proto::ListSkillsRequest { workspace_id: workspace.into(), skill_filter, ..Default::default() }).await
+    }
+
+    /// The skills of a workspace, those that are shown with their files and front matter.
+    pub async fn list_skills_with_files(&self, workspace: &str) -> Result<Vec<proto::Skill>, Error> {
+        let workspace_id = workspace.into();
+        self.skills(proto::ListSkillsRequest { workspace_id, include_files: true, ..Default::default() }).await
+    }
+
+    async fn skills(&self, mut request: proto::ListSkillsRequest) -> Result<Vec<proto::Skill>, Error> {
         let mut all = Vec::new();
         loop {
             let page: proto::ListSkillsResponse =

@@ -46,10 +46,21 @@ impl Page {
     /// The page's items and the token of the next page; empty: this is the last. `items` are in the order of their keys,
     /// and keys are unique, so that items added or removed between two calls move no others.
     pub(super) fn take<T>(&self, items: impl IntoIterator<Item = (String, T)>) -> (Vec<T>, String) {
+        self.take_while(items, |_| true)
+    }
+
+    /// The same, but the page ends before the first item that does not fit. It has one item at least.
+    pub(super) fn take_while<T>(
+        &self,
+        items: impl IntoIterator<Item = (String, T)>,
+        mut fits: impl FnMut(&T) -> bool,
+    ) -> (Vec<T>, String) {
         let beyond = |key: &str| self.after.as_deref().is_none_or(|after| key > after);
         let mut rest = items.into_iter().skip_while(|(key, _)| !beyond(key)).peekable();
         let (mut page, mut last) = (Vec::new(), String::new());
-        for (key, item) in rest.by_ref().take(self.size) {
+        while page.len() < self.size
+            && let Some((key, item)) = rest.next_if(|(_, item)| fits(item) || last.is_empty())
+        {
             page.push(item);
             last = key;
         }

@@ -25,8 +25,11 @@ use promptd_contract::{
 use promptd_core::{globs::SkillFilter, workspace::Snapshot};
 use promptd_source::store::State;
 
-/// The most skills of a workspace that is looked through on a worker thread.
+/// The most skills of a workspace that is looked through on a worker thread; with their files so many.
 const MAX_LISTED_IN_PLACE: usize = 500;
+const MAX_LISTED_WITH_FILES: usize = 20;
+/// The most files on one page of skills, but for those of its first skill.
+const MAX_FILES_OF_A_PAGE: usize = 5_000;
 
 pub(super) struct WorkspaceService {
     pub(super) backend: Backend,
@@ -100,8 +103,8 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let request = request.into_inner();
         let workspace = caller.workspace(&request.workspace_id)?;
         let loaded = self.backend.newest(&workspace, &caller)?;
-        let heavy =
-            loaded.snapshot.skills.len() > MAX_LISTED_IN_PLACE || has_long_filter(request.skill_filter.as_ref());
+        let most = if request.include_files { MAX_LISTED_WITH_FILES } else { MAX_LISTED_IN_PLACE };
+        let heavy = loaded.snapshot.skills.len() > most || has_long_filter(request.skill_filter.as_ref());
         let list = move || list_skills(request, &caller, &loaded.snapshot);
         Ok(Response::new(if heavy { run_heavy(&self.limits, list).await?? } else { list()? }))
     }
@@ -158,6 +161,10 @@ fn list_skills(
     let filter = skill_filter(request.skill_filter, "skill_filter", &mut violations);
     violations.into_result(())?;
     let access = caller.skill_access(filter.as_ref());
-    let (skills, next_page_token) = page.take(encode::skills(snapshot, access));
+    let mut files = 0;
+    let (skills, next_page_token) = page.take_while(encode::skills(snapshot, access, request.include_files), |skill| {
+        files += skill.files.len();
+        files <= MAX_FILES_OF_A_PAGE
+    });
     Ok(proto::ListSkillsResponse { skills, next_page_token })
 }

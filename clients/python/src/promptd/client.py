@@ -112,10 +112,12 @@ class Promptd:
         return self._run(calls.read_file(workspace, path))
 
     def list_skills(
-        self, workspace: str, *, skill_filter: requests.SkillFilter | None = None
+        self, workspace: str, *, skill_filter: requests.SkillFilter | None = None, include_files: bool = False
     ) -> Iterator[answers.Skill]:
-        """Every skill of a workspace, hidden ones too, with the reason; page by page."""
-        return self._pages("ListSkills", {"workspace_id": workspace, "skill_filter": skill_filter})
+        """Every skill of a workspace, hidden ones too, with the reason; page by page. `include_files`: shown ones with
+        their files and front matter."""
+        request = {"workspace_id": workspace, "skill_filter": skill_filter, "include_files": include_files}
+        return self._pages("ListSkills", request)
 
     def read_skill(
         self, workspace: str, name: str, *, file: str = "", skill_filter: requests.SkillFilter | None = None

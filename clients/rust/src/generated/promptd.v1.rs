@@ -1325,6 +1325,10 @@ pub struct ListSkillsRequest {
     /// The `next_page_token` of the page before; empty: the first page.
     #[prost(string, tag = "4")]
     pub page_token: ::prost::alloc::string::String,
+    /// Also sends each shown skill's files and front matter. Default: false. A page then ends where it would
+    /// have more than 5,000 files.
+    #[prost(bool, tag = "5")]
+    pub include_files: bool,
 }
 /// One page of skills.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1337,7 +1341,7 @@ pub struct ListSkillsResponse {
     pub next_page_token: ::prost::alloc::string::String,
 }
 /// A skill as found.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Skill {
     /// Its name: its one identity in a workspace.
     #[prost(string, tag = "1")]
@@ -1357,6 +1361,26 @@ pub struct Skill {
     /// SHA-256 of SKILL.md; 64 lower-case hex digits.
     #[prost(string, tag = "6")]
     pub sha256: ::prost::alloc::string::String,
+    /// With `include_files`, of a shown skill: SKILL.md and its bundled files, as loaded, SKILL.md first and
+    /// the others sorted.
+    #[prost(message, repeated, tag = "7")]
+    pub files: ::prost::alloc::vec::Vec<SkillFile>,
+    /// With `include_files`, of a shown skill: the YAML between the marks of SKILL.md, as loaded.
+    #[prost(string, tag = "8")]
+    pub front_matter: ::prost::alloc::string::String,
+}
+/// A file of a skill.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SkillFile {
+    /// Relative to the skill's folder.
+    #[prost(string, tag = "1")]
+    pub path: ::prost::alloc::string::String,
+    /// SHA-256 of its bytes; 64 lower-case hex digits. Empty: it is larger than what is read of a file (1 MiB).
+    #[prost(string, tag = "2")]
+    pub sha256: ::prost::alloc::string::String,
+    /// Its size in bytes.
+    #[prost(uint64, tag = "3")]
+    pub bytes: u64,
 }
 /// Which file of which skill.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -4,7 +4,7 @@ use crate::proto;
 use promptd_core::{
     finding::{Finding, Place},
     globs::SkillFilter,
-    workspace::{Skill, Snapshot, Visibility},
+    workspace::{SKILL_FILE, Skill, Snapshot, Visibility},
 };
 
 /// Which skills a caller may see. One that the token does not admit does not exist for the caller; one that only the
@@ -65,27 +65,45 @@ impl SkillAccess<'_> {
     }
 }
 
-/// Every skill that the caller may see, in name order, each with its key for paging.
+/// Every skill that the caller may see, in name order, each with its key for paging; with the files of shown ones where
+/// `files` is set.
 pub fn skills<'s>(
     snapshot: &'s Snapshot,
     access: SkillAccess<'s>,
+    files: bool,
 ) -> impl Iterator<Item = (String, proto::Skill)> + 's {
     let mut visible: Vec<_> = (snapshot.skills.iter())
         .filter(|skill| access.sees(skill))
         .map(|skill| (format!("{}\0{}\0{}", skill.name.to_lowercase(), skill.name, skill.folder), skill))
         .collect();
     visible.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    visible.into_iter().map(move |(key, found)| (key, skill(found, access)))
+    visible.into_iter().map(move |(key, found)| (key, skill(found, access, files)))
 }
 
-fn skill(skill: &Skill, access: SkillAccess<'_>) -> proto::Skill {
+fn skill(skill: &Skill, access: SkillAccess<'_>, files: bool) -> proto::Skill {
     let hidden_reason = access.hidden_reason(skill);
+    let shown = hidden_reason.is_none();
+    let (files, front_matter) =
+        if files && shown { (skill_files(skill), skill.front_matter()) } else { Default::default() };
     proto::Skill {
         name: skill.name.to_string(),
         description: skill.description.to_string(),
         location: skill.location.to_string(),
-        shown: hidden_reason.is_none(),
+        shown,
         hidden_reason: hidden_reason.unwrap_or_default(),
         sha256: skill.sha256.to_string(),
+        files,
+        front_matter,
     }
+}
+
+fn skill_files(skill: &Skill) -> Vec<proto::SkillFile> {
+    let file = |path: &str, sha256: &str, bytes, whole| proto::SkillFile {
+        path: path.to_owned(),
+        sha256: if whole { sha256.to_owned() } else { String::new() },
+        bytes,
+    };
+    let main = file(SKILL_FILE, &skill.sha256, skill.bytes.len() as u64, skill.is_whole());
+    let bundled = skill.files.iter().map(|bundled| file(&bundled.path, &bundled.sha256, bundled.size, bundled.whole));
+    std::iter::once(main).chain(bundled).collect()
 }

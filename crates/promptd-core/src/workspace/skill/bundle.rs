@@ -77,7 +77,12 @@ impl Bundle<'_> {
 
     fn hash(&mut self, path: String) {
         match self.tree.read(&join(self.folder, &path), self.limit) {
-            Ok(file) => self.files.push(BundledFile { sha256: sha256_hex(&file.bytes), path: path.into() }),
+            Ok(file) => self.files.push(BundledFile {
+                sha256: sha256_hex(&file.bytes),
+                path: path.into(),
+                size: file.total,
+                whole: file.bytes.len() as u64 == file.total,
+            }),
             Err(error) => self.warn(&path, error, ReadAs::File),
         }
     }

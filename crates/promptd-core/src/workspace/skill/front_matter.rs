@@ -85,7 +85,7 @@ pub(super) fn parse<'t>(text: &'t str, first_line: u32, path: &str) -> Result<Fr
 }
 
 /// The YAML between the marks, and the text below.
-fn split(text: &str) -> Result<(&str, &str), &'static str> {
+pub(super) fn split(text: &str) -> Result<(&str, &str), &'static str> {
     let is_mark = |line: &str| line.trim_end() == "---";
     let first = text.split_inclusive('\n').next().unwrap_or_default();
     if !is_mark(first) {

@@ -19,7 +19,8 @@ pub(super) use load::load;
 
 use std::sync::Arc;
 
-use crate::finding::Finding;
+use super::clean::clean;
+use crate::finding::{Code, Finding};
 
 /// The file that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
@@ -63,6 +64,10 @@ pub struct BundledFile {
     pub path: Arc<str>,
     /// SHA-256 of its bytes up to the read limit, in hex.
     pub sha256: Arc<str>,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Whether all of it was read, and hashed.
+    pub whole: bool,
 }
 
 /// Whether prompts show a skill, by the workspace's own settings; a turn's filter can only narrow it.
@@ -79,5 +84,18 @@ impl Skill {
     #[must_use]
     pub fn is_shown(&self) -> bool {
         self.visibility == Visibility::Shown
+    }
+
+    /// Whether all of SKILL.md was read.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.findings.iter().all(|finding| finding.code != Code::FileTooLarge)
+    }
+
+    /// The YAML between the marks of SKILL.md, as written but for what cleaning changes.
+    #[must_use]
+    pub fn front_matter(&self) -> String {
+        let text = clean(&self.bytes, !self.is_whole(), SKILL_FILE).text;
+        front_matter::split(&text).map(|(yaml, _)| yaml.to_owned()).unwrap_or_default()
     }
 }

@@ -327,6 +327,8 @@ async fn locked_fields_are_denied() {
     let rig = Rig::start().await;
     let mut client = rig.prompts().await;
     rig.publish("harbor", harbor().file("workspace.yaml", "locked: [profile, persona]\n"));
+    let listed = rig.workspaces().await.list_workspaces(proto::ListWorkspacesRequest::default()).await.unwrap();
+    assert_eq!(listed.into_inner().workspaces[0].locked, ["profile", "persona"]);
     let profile = proto::AssemblePromptRequest { profile: "five-layer".into(), ..ask() };
     refused(client.assemble_prompt(profile).await, Code::PermissionDenied, "FIELD_LOCKED");
     let persona = ask_with(proto::Turn { persona: Some(String::new()), ..Default::default() });

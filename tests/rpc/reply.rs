@@ -77,11 +77,18 @@ async fn profiles_are_listed_and_shown_with_their_source() {
     let mut client = rig.profiles().await;
     let list = client.list_profiles(proto::ListProfilesRequest::default()).await.unwrap().into_inner();
     let five = list.profiles.iter().find(|profile| profile.name == "five-layer").unwrap();
-    assert!(five.built_in && five.sections.is_empty() && five.source.is_empty());
+    assert!(five.built_in && five.inputs.is_empty() && five.sections.is_empty() && five.source.is_empty());
+    let with_inputs = proto::ListProfilesRequest { include_inputs: true, ..Default::default() };
+    let with_inputs = client.list_profiles(with_inputs).await.unwrap().into_inner().profiles;
+    assert!(with_inputs.iter().all(|profile| profile.sections.is_empty()));
     let get = |name: &str| proto::GetProfileRequest { name: name.into() };
     let whole = client.get_profile(get("five-layer")).await.unwrap().into_inner().profile.unwrap();
     assert_eq!((whole.sections[0].id.as_str(), whole.sections[0].message.as_str()), ("identity", "skeleton"));
     assert!(whole.source.contains("five-layer"));
+    for listed in with_inputs {
+        let whole = client.get_profile(get(&listed.name)).await.unwrap().into_inner().profile.unwrap();
+        assert_eq!(listed.inputs, whole.inputs, "{}", listed.name);
+    }
     refused(client.get_profile(get("none")).await, Code::NotFound, "PROFILE_NOT_FOUND");
     refused(client.get_profile(get("")).await, Code::InvalidArgument, "INVALID_REQUEST");
 }

@@ -154,6 +154,9 @@ async fn the_files_of_shown_skills_are_listed_when_asked_for() {
         assert_eq!((file.bytes, &file.sha256), (read.content.len() as u64, &read.sha256), "{}", file.path);
     }
 
+    let one = proto::ListSkillsRequest { name: "git".into(), ..request.clone() };
+    assert_eq!(client.list_skills(one).await.unwrap().into_inner().skills, [git.clone()]);
+
     let many = (0..30).fold(harbor(), |tree, skill| {
         let text = format!("---\nname: s{skill}\ndescription: Many files.\n---\n");
         let tree = tree.file(&format!("skills/s{skill}/SKILL.md"), text.as_bytes());

@@ -20,9 +20,11 @@ impl profile_service_server::ProfileService for ProfileService {
         &self,
         request: Request<proto::ListProfilesRequest>,
     ) -> Result<Response<proto::ListProfilesResponse>, Status> {
-        let page = Page::of(request.get_ref().page_size, &request.get_ref().page_token)?;
+        let request = request.into_inner();
+        let page = Page::of(request.page_size, &request.page_token)?;
         let profiles = (self.backend.profiles)();
-        let all = profiles.iter().map(|profile| (profile.name.to_string(), encode::profile_summary(profile)));
+        let summary = |profile| encode::profile_summary(profile, request.include_inputs);
+        let all = profiles.iter().map(|profile| (profile.name.to_string(), summary(profile)));
         let (profiles, next_page_token) = page.take(all);
         Ok(Response::new(proto::ListProfilesResponse { profiles, next_page_token }))
     }

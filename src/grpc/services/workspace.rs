@@ -22,7 +22,10 @@ use promptd_contract::{
     decode::{Violations, skill_filter},
     encode, proto,
 };
-use promptd_core::{globs::SkillFilter, workspace::Snapshot};
+use promptd_core::{
+    globs::SkillFilter,
+    workspace::{Skill, Snapshot},
+};
 use promptd_source::store::State;
 
 /// The most skills of a workspace that is looked through on a worker thread; with their files so many.
@@ -161,8 +164,10 @@ fn list_skills(
     let filter = skill_filter(request.skill_filter, "skill_filter", &mut violations);
     violations.into_result(())?;
     let access = caller.skill_access(filter.as_ref());
+    let named = |skill: &Skill| request.name.is_empty() || *skill.name == *request.name;
+    let skills = encode::skills(snapshot, access, request.include_files, named);
     let mut files = 0;
-    let (skills, next_page_token) = page.take_while(encode::skills(snapshot, access, request.include_files), |skill| {
+    let (skills, next_page_token) = page.take_while(skills, |skill| {
         files += skill.files.len();
         files <= MAX_FILES_OF_A_PAGE
     });

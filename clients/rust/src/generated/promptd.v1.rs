@@ -1221,6 +1221,10 @@ pub struct Workspace {
     /// The sizes of its context files together, before any cut; in lists too. Absent: it never loaded.
     #[prost(message, optional, tag = "13")]
     pub context_size: ::core::option::Option<Size>,
+    /// What a turn may not set, as `locked` of workspace.yaml names it: `profile`, `persona`, `agent` …; in
+    /// lists too.
+    #[prost(string, repeated, tag = "14")]
+    pub locked: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// A context file as loaded.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1329,6 +1333,9 @@ pub struct ListSkillsRequest {
     /// have more than 5,000 files.
     #[prost(bool, tag = "5")]
     pub include_files: bool,
+    /// Only the skill of this name. Empty: all.
+    #[prost(string, tag = "6")]
+    pub name: ::prost::alloc::string::String,
 }
 /// One page of skills.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1444,11 +1451,14 @@ pub struct ListProfilesRequest {
     /// The `next_page_token` of the page before; empty: the first page.
     #[prost(string, tag = "2")]
     pub page_token: ::prost::alloc::string::String,
+    /// Also sends each profile's inputs. Default: false.
+    #[prost(bool, tag = "3")]
+    pub include_inputs: bool,
 }
 /// One page of profiles.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListProfilesResponse {
-    /// In name order; inputs, sections and source empty.
+    /// In name order; sections and source empty, and inputs unless `include_inputs` is set.
     #[prost(message, repeated, tag = "1")]
     pub profiles: ::prost::alloc::vec::Vec<Profile>,
     /// For the next page; empty: this was the last.

@@ -13,21 +13,20 @@ pub fn profile(profile: &Profile) -> proto::Profile {
         stability: proto::Stability::from(section.stability).into(),
     });
     proto::Profile {
-        inputs: profile.inputs.iter().map(input).collect(),
         sections: sections.collect(),
         source: profile.source.to_string(),
-        ..profile_summary(profile)
+        ..profile_summary(profile, true)
     }
 }
 
-/// As lists have it: without inputs, sections and source.
+/// As lists have it: without sections and source.
 #[must_use]
-pub fn profile_summary(profile: &Profile) -> proto::Profile {
+pub fn profile_summary(profile: &Profile, inputs: bool) -> proto::Profile {
     proto::Profile {
         name: profile.name.to_string(),
         description: profile.description.clone(),
         built_in: profile.built_in,
-        inputs: Vec::new(),
+        inputs: if inputs { profile.inputs.iter().map(input).collect() } else { Vec::new() },
         sections: Vec::new(),
         source: String::new(),
     }

@@ -65,15 +65,16 @@ impl SkillAccess<'_> {
     }
 }
 
-/// Every skill that the caller may see, in name order, each with its key for paging; with the files of shown ones where
-/// `files` is set.
+/// Every skill that is `wanted` and that the caller may see, in name order, each with its key for paging; with the files
+/// of shown ones where `files` is set.
 pub fn skills<'s>(
     snapshot: &'s Snapshot,
     access: SkillAccess<'s>,
     files: bool,
+    wanted: impl Fn(&Skill) -> bool,
 ) -> impl Iterator<Item = (String, proto::Skill)> + 's {
     let mut visible: Vec<_> = (snapshot.skills.iter())
-        .filter(|skill| access.sees(skill))
+        .filter(|skill| wanted(skill) && access.sees(skill))
         .map(|skill| (format!("{}\0{}\0{}", skill.name.to_lowercase(), skill.name, skill.folder), skill))
         .collect();
     visible.sort_unstable_by(|a, b| a.0.cmp(&b.0));

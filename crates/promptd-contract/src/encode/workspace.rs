@@ -55,6 +55,7 @@ pub fn workspace_summary(
         errors,
         warnings,
         context_size: Some(context_size),
+        locked: snapshot.manifest.locked.iter().map(|lock| lock.name().to_owned()).collect(),
     }
 }
 

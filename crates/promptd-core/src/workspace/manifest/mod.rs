@@ -143,6 +143,12 @@ impl Lock {
         ("inputs", Self::Inputs),
         ("conversation_system", Self::ConversationSystem),
     ];
+
+    /// Its name in `workspace.yaml`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find_map(|(name, lock)| (lock == self).then_some(name)).unwrap_or_default()
+    }
 }
 
 impl Manifest {

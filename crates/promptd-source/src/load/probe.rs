@@ -157,3 +157,129 @@ pub(crate) fn names_hash(entries: &[(OsString, fs::FileType)]) -> u64 {
 pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        os::unix::fs::symlink,
+        time::{SystemTime, UNIX_EPOCH},
+    };
+
+    use super::*;
+
+    fn signature(path: &Path) -> Signature {
+        Signature::of(&disk::stat(path).unwrap())
+    }
+
+    #[test]
+    fn what_was_seen_is_current_until_something_else_is_there() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        let names = || names_hash(&disk::list(&at("folder")).unwrap());
+        for folder in ["folder/sub", "other/sub"] {
+            fs::create_dir_all(at(folder)).unwrap();
+        }
+        fs::write(at("FILE"), "text").unwrap();
+        fs::write(at("OTHER"), "text").unwrap();
+        symlink("FILE", at("link")).unwrap();
+        symlink("loop", at("loop")).unwrap();
+        let (file, other, link) = (signature(&at("FILE")), signature(&at("OTHER")), signature(&at("link")));
+        let (folder, other_folder) = (signature(&at("folder")), signature(&at("other")));
+        let older = Signature { mtime: 0, ..folder };
+        for (name, seen, is_current) in [
+            ("absent", Seen::Absent, true),
+            ("FILE/below", Seen::Absent, true),
+            ("FILE", Seen::Absent, false),
+            ("loop/below", Seen::Absent, false),
+            ("FILE", Seen::File(file), true),
+            ("FILE", Seen::File(other), false),
+            ("FILE", Seen::File(Signature { size: 9, ..file }), false),
+            ("FILE", Seen::File(Signature { mtime: 0, ..file }), false),
+            ("FILE", Seen::File(Signature { ctime: 0, ..file }), false),
+            ("absent", Seen::File(file), false),
+            ("loop/below", Seen::File(file), false),
+            ("link", Seen::Link(link), true),
+            ("link", Seen::Link(file), false),
+            ("folder", Seen::Folder(folder.inode), true),
+            ("folder", Seen::Folder(other_folder.inode), false),
+            ("FILE", Seen::Folder(file.inode), false),
+            ("absent", Seen::Folder(folder.inode), false),
+            // The names decide, if not the inode and the times alone.
+            ("folder", Seen::Listing(older, names()), true),
+            ("folder", Seen::Listing(older, 0), false),
+            ("folder", Seen::Listing(Signature { inode: other_folder.inode, ..older }, names()), false),
+            ("absent", Seen::Listing(older, names()), false),
+            // What could not be read has changed as soon as it can be, and as soon as nothing is there to read.
+            ("loop/below", Seen::Failed, true),
+            ("FILE", Seen::Failed, false),
+            ("folder", Seen::Failed, false),
+            ("link", Seen::Failed, false),
+            ("absent", Seen::Failed, false),
+        ] {
+            assert_eq!(seen.is_current(&at(name)), is_current, "{name}: {seen:?}");
+        }
+    }
+
+    #[test]
+    fn times_prove_that_names_are_the_same_once_they_are_past() {
+        const SECOND: i64 = 1_000_000_000;
+        let home = tempfile::tempdir().unwrap();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+        let changed = |ago: i64| Signature { ctime: i64::try_from(now).unwrap() - ago, ..signature(home.path()) };
+        for (ago, proves) in [(60 * SECOND, true), (SECOND, true), (-SECOND / 2, false), (-60 * SECOND, true)] {
+            assert_eq!(changed(ago).proves_same_names(&changed(ago)), proves, "{ago}");
+            assert!(!changed(ago).proves_same_names(&changed(ago + 1)), "{ago}");
+        }
+    }
+
+    #[test]
+    fn names_and_kinds_make_a_folder_s_hash_and_their_order_does_not() {
+        let home = tempfile::tempdir().unwrap();
+        let hash = |entries: &[(&str, char)]| {
+            let folder = tempfile::tempdir_in(home.path()).unwrap();
+            for (name, kind) in entries {
+                let path = folder.path().join(name);
+                match kind {
+                    'd' => fs::create_dir(path).unwrap(),
+                    'l' => symlink("x", path).unwrap(),
+                    _ => fs::write(path, "").unwrap(),
+                }
+            }
+            let mut listed = disk::list(folder.path()).unwrap();
+            let hash = names_hash(&listed);
+            listed.reverse();
+            assert_eq!(names_hash(&listed), hash);
+            hash
+        };
+        let all = [
+            &[][..],
+            &[("a", 'f')],
+            &[("a", 'd')],
+            &[("a", 'l')],
+            &[("b", 'f')],
+            &[("a", 'f'), ("b", 'f')],
+            &[("a", 'f'), ("b", 'd')],
+            &[("a", 'd'), ("b", 'f')],
+        ];
+        for (i, one) in all.iter().enumerate() {
+            for (j, other) in all.iter().enumerate() {
+                assert_eq!(hash(one) == hash(other), i == j, "{one:?}, {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_two_probes_a_listing_says_more_and_then_what_is_not_on_the_way() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = signature(home.path());
+        let of = |seen, outer| Probe { seen, route: Route { outer, ..Route::default() } }.rank();
+        let listing = Seen::Listing(folder, 0);
+        let ranks = [
+            of(Seen::Folder(folder.inode), true),
+            of(Seen::Folder(folder.inode), false),
+            of(listing, true),
+            of(listing, false),
+        ];
+        assert!(ranks.is_sorted_by(|less, more| less < more), "{ranks:?}");
+    }
+}

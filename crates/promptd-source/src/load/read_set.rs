@@ -164,3 +164,6 @@ impl ReadSet {
         self.probes.iter().filter(|(_, probe)| probe.route.outer).map(|(path, _)| &**path)
     }
 }
+
+#[cfg(test)]
+mod tests;

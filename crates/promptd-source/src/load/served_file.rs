@@ -41,3 +41,85 @@ fn is_of(skill: &Skill, path: &str) -> bool {
     let file = path.strip_prefix(&*skill.folder).and_then(|rest| rest.strip_prefix('/'));
     file.is_some_and(|file| file == SKILL_FILE || skill.files.iter().any(|bundled| *bundled.path == *file))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path, sync::Arc};
+
+    use promptd_core::{id::Id, profile::ProfileSet};
+
+    use super::*;
+    use crate::load::workspace::load_once;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn files_of_skills_are_read_from_where_the_skill_is_and_no_others() {
+        let home = tempfile::tempdir().unwrap();
+        let [ws, first, second] = ["ws", "first", "second"].map(|name| home.path().join(name));
+        let skill = |name: &str, of: &str| format!("---\nname: {name}\ndescription: Of {of}.\n---\n");
+        for (folder, of, names) in [
+            (&ws, "ws", &["tides"][..]),
+            (&first, "first", &["moon"]),
+            (&second, "second", &["moon", "stars", "tides"]),
+        ] {
+            for name in names {
+                let folder = if of == "ws" { folder.join("skills").join(name) } else { folder.join(name) };
+                write(&folder.join("SKILL.md"), &skill(name, of));
+                write(&folder.join("notes.txt"), of);
+            }
+        }
+        let options = Options { shared_skills: vec![first.clone(), second.clone()], ..Options::default() };
+        let (id, profiles) = (Id::parse("ws").unwrap(), Arc::new(ProfileSet::built_in()));
+        let snapshot = load_once(&id, ws.to_str().unwrap(), &ws, &options, &profiles).unwrap();
+        // What is not there when it is loaded is of no skill.
+        for path in [
+            "SKILL.md",
+            "skills/SKILL.md",
+            "skills/tides/late.txt",
+            "skills/tides/late/SKILL.md",
+            "skills/late/SKILL.md",
+        ] {
+            write(&ws.join(path), "late");
+        }
+        let read = |path: &str| {
+            read_workspace_file(&snapshot, path, &options).map(|file| String::from_utf8(file.bytes).unwrap())
+        };
+        for (path, text) in [
+            ("skills/tides/SKILL.md", skill("tides", "ws")),
+            ("skills/tides/notes.txt", "ws".to_owned()),
+            ("@shared/moon/SKILL.md", skill("moon", "first")),
+            ("@shared/moon/notes.txt", "first".to_owned()),
+            ("@shared/stars/SKILL.md", skill("stars", "second")),
+            ("@shared/stars/notes.txt", "second".to_owned()),
+        ] {
+            assert_eq!(read(path), Ok(text), "{path}");
+        }
+        for path in [
+            "SKILL.md",
+            "skills/SKILL.md",
+            "skills/tides",
+            "skills/tides/",
+            "skills/tidesSKILL.md",
+            "skills/tides/late.txt",
+            "skills/tides/late/SKILL.md",
+            "skills/late/SKILL.md",
+            "@shared/tides/notes.txt",
+            "@shared/skills/tides/SKILL.md",
+            "moon/SKILL.md",
+        ] {
+            assert_eq!(read(path), Err(ReadError::Missing), "{path}");
+        }
+
+        // The first folder that has something there decides, even where that cannot be read.
+        fs::remove_file(first.join("moon/notes.txt")).unwrap();
+        assert_eq!(read("@shared/moon/notes.txt").as_deref(), Ok("second"));
+        fs::create_dir(first.join("moon/notes.txt")).unwrap();
+        assert_eq!(read("@shared/moon/notes.txt"), Err(ReadError::WrongKind("a folder")));
+        fs::remove_dir_all(&first).unwrap();
+        assert_eq!(read("@shared/moon/SKILL.md"), Ok(skill("moon", "second")));
+    }
+}

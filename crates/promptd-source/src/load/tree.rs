@@ -241,6 +241,9 @@ mod tests {
         fs::create_dir(ws.join("folder")).unwrap();
         fs::File::create(ws.join("huge")).unwrap().set_len(20 << 30).unwrap();
         symlink("/dev/zero", ws.join("zero")).unwrap();
+        symlink("huge", ws.join("to-file")).unwrap();
+        symlink("folder", ws.join("to-folder")).unwrap();
+        symlink("none", ws.join("to-none")).unwrap();
         assert_eq!(read(ws, "fifo"), Err(ReadError::WrongKind("a FIFO")));
         assert_eq!(read(ws, "socket"), Err(ReadError::WrongKind("a socket")));
         assert_eq!(read(ws, "folder"), Err(ReadError::WrongKind("a folder")));
@@ -253,6 +256,9 @@ mod tests {
             ("folder", EntryKind::Folder),
             ("huge", EntryKind::File),
             ("socket", EntryKind::Other),
+            ("to-file", EntryKind::File),
+            ("to-folder", EntryKind::Folder),
+            ("to-none", EntryKind::Other),
             ("zero", EntryKind::Other),
         ];
         assert_eq!(kinds, expected.map(|(name, kind)| (name.to_owned(), kind)));
@@ -286,6 +292,33 @@ mod tests {
             let before = read_set();
             change();
             assert!(!before.is_current());
+        }
+    }
+
+    /// What is read in between is seen by no other check: each folder and file is as it was before and after.
+    #[test]
+    fn a_file_that_is_not_the_one_looked_at_makes_a_load_torn() {
+        let dir = tempfile::tempdir().unwrap();
+        let ws = dir.path();
+        for (folder, text) in [("live", "one"), ("other", "two")] {
+            fs::create_dir(ws.join(folder)).unwrap();
+            for file in ["A", "B"] {
+                fs::write(ws.join(folder).join(file), text).unwrap();
+            }
+        }
+        let swap = |from: &str, to: &str| {
+            fs::rename(ws.join("live"), ws.join(from)).unwrap();
+            fs::rename(ws.join(to), ws.join("live")).unwrap();
+        };
+        for swapped in 0..=2 {
+            let tree = tree(ws);
+            let (in_between, after) = ["live/A", "live/B"].split_at(swapped);
+            assert!(in_between.iter().chain(after).all(|file| tree.find(file).is_ok()));
+            swap("away", "other");
+            assert!(in_between.iter().all(|file| tree.read(file, 9).unwrap().bytes == b"two"));
+            swap("other", "away");
+            assert!(after.iter().all(|file| tree.read(file, 9).unwrap().bytes == b"one"));
+            assert_eq!(tree.into_read_set().is_current(), swapped == 0, "{swapped}");
         }
     }
 

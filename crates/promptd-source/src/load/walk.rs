@@ -212,3 +212,6 @@ pub(crate) fn read_error(error: &io::Error) -> ReadError {
         kind => ReadError::Failed(kind),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -226,7 +226,10 @@ mod tests {
         let (first, origin) = load(&options, None);
         let origin = origin.unwrap();
         fs::write(ws.join("workspace.yaml"), "agent: {name: Harbor}\n").unwrap();
-        let (second, _) = load(&options, Some((&first, &origin)));
+        let (second, second_origin) = load(&options, Some((&first, &origin)));
+        let moon =
+            |origin: &Origin| Arc::clone(&origin.shared_skills[0].1.files["moon/SKILL.md"].as_ref().unwrap().bytes);
+        assert!(Arc::ptr_eq(&moon(&origin), &moon(&second_origin.unwrap())), "what is the same is held once");
         fs::write(ws.join("workspace.yaml"), "agent: [\n").unwrap();
         let (broken, broken_origin) = load(&options, Some((&second, &origin)));
         assert!(broken_origin.is_none(), "the last good workspace.yaml is not among what the origins have");

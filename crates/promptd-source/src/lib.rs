@@ -18,6 +18,8 @@ mod options;
 mod reload;
 mod status;
 pub mod store;
+#[cfg(test)]
+mod testing;
 
 pub use load::{
     files::{Contents, FileSet, read as read_files},

@@ -12,15 +12,7 @@ use super::{Change, Event, EventSender, WatchError, Watcher};
 
 /// Opens the system's watcher.
 pub(crate) fn watch_folders(events: EventSender) -> Result<Box<dyn Watcher>, WatchError> {
-    let handler = move |event: notify::Result<notify::Event>| match event {
-        Ok(event) if event.need_rescan() => events.send(Event::Lost),
-        Ok(event) => {
-            if let Some(change) = change(event.kind) {
-                event.paths.into_iter().for_each(|path| events.send(Event::Changed { path, change }));
-            }
-        }
-        Err(_) => events.send(Event::Lost),
-    };
+    let handler = move |event| received(event).into_iter().for_each(|event| events.send(event));
     let watcher = RecommendedWatcher::new(handler, Config::default()).map_err(|error| reason(&error))?;
     Ok(Box::new(Inotify(watcher)))
 }
@@ -34,6 +26,16 @@ impl Watcher for Inotify {
 
     fn unwatch(&mut self, folder: &Path) {
         let _ = self.0.unwatch(folder);
+    }
+}
+
+fn received(event: notify::Result<notify::Event>) -> Vec<Event> {
+    match event {
+        Ok(event) if !event.need_rescan() => {
+            let changed = |change| event.paths.into_iter().map(move |path| Event::Changed { path, change }).collect();
+            change(event.kind).map(changed).unwrap_or_default()
+        }
+        _ => vec![Event::Lost],
     }
 }
 
@@ -67,9 +69,11 @@ fn reason(error: &notify::Error) -> WatchError {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, sync::mpsc, time::Duration};
+
     use notify::{
         Error,
-        event::{CreateKind, DataChange, MetadataKind, RemoveKind, RenameMode},
+        event::{CreateKind, DataChange, Flag, MetadataKind, RemoveKind, RenameMode},
     };
 
     use super::*;
@@ -111,5 +115,61 @@ mod tests {
         ] {
             assert_eq!(change(kind), expected, "{kind:?}");
         }
+    }
+
+    #[test]
+    fn an_overflow_and_an_error_say_that_events_were_lost() {
+        let written = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+        let changed = |path: &str| Event::Changed { path: path.into(), change: Change::Written };
+        let on = |kind, paths: &[&str]| {
+            paths.iter().fold(notify::Event::new(kind), |event, path| event.add_path(path.into()))
+        };
+        for (event, expected) in [
+            (Ok(on(written, &["/a", "/b"])), vec![changed("/a"), changed("/b")]),
+            (Ok(on(EventKind::Access(AccessKind::Read), &["/a"])), vec![]),
+            (Ok(on(EventKind::Other, &[]).set_flag(Flag::Rescan)), vec![Event::Lost]),
+            (Err(Error::generic("x")), vec![Event::Lost]),
+        ] {
+            let what = format!("{event:?}");
+            assert_eq!(received(event), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn events_come_from_folders_while_they_are_watched() {
+        let home = tempfile::tempdir().unwrap();
+        let [one, other] = ["one", "other"].map(|name| home.path().join(name));
+        for folder in [&one, &other] {
+            fs::create_dir(folder).unwrap();
+        }
+        let (sender, events) = mpsc::channel();
+        let mut watcher = watch_folders(EventSender::new(move |event| _ = sender.send(event))).unwrap();
+        assert_eq!(watcher.watch(&home.path().join("absent")), Err(WatchError::Missing));
+        for folder in [&one, &other] {
+            watcher.watch(folder).unwrap();
+        }
+        let saved = |folder: &Path| {
+            let file = folder.join("FILE");
+            fs::write(&file, "text").unwrap();
+            // Events come in order: those of the other folder would be before this.
+            let seen = std::iter::from_fn(|| events.recv_timeout(Duration::from_secs(20)).ok());
+            let seen = seen.filter_map(|event| match event {
+                Event::Changed { path, change } => Some((path, change)),
+                Event::Lost => None,
+            });
+            let mut paths = Vec::new();
+            for (path, change) in seen {
+                let is_last = path == file && change == Change::Closed;
+                paths.push(path);
+                if is_last {
+                    return paths;
+                }
+            }
+            panic!("not seen: {paths:?}");
+        };
+        saved(&one);
+        watcher.unwatch(&one);
+        fs::write(one.join("FILE"), "unseen").unwrap();
+        assert!(saved(&other).iter().all(|path| path.starts_with(&other)));
     }
 }

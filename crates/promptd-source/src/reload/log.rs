@@ -43,3 +43,81 @@ fn log_finding(id: &Id, finding: &Finding) {
         Severity::Info => tracing::debug!(target: LOG_TARGET, workspace = %id, code, %place, "{message}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::Timestamp;
+    use promptd_core::{
+        finding::{Code, Place},
+        profile::ProfileSet,
+        workspace::Snapshot,
+    };
+
+    use super::*;
+    use crate::{
+        store::{
+            Loaded,
+            testing::{id, loaded},
+        },
+        testing::logged,
+    };
+
+    fn ready(files: &[(&str, &str)], findings: Vec<Finding>) -> State {
+        let mut snapshot = Snapshot::clone(&loaded(files).snapshot);
+        snapshot.findings = findings;
+        snapshot.profiles = Arc::new(ProfileSet::built_in());
+        State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at: Timestamp::UNIX_EPOCH, origin: None }))
+    }
+
+    #[test]
+    fn a_revision_is_a_line_and_each_finding_that_was_not_there_before() {
+        let finding = |severity, message: &str| Finding {
+            severity,
+            ..Finding::new(Code::FileUnreadable, Place::file("AGENTS.md"), message)
+        };
+        let [error, warning, info] =
+            [(Severity::Error, "An error."), (Severity::Warning, "A warning."), (Severity::Info, "A note.")]
+                .map(|(severity, message)| finding(severity, message));
+        let said = |level: &str, message: &str| {
+            format!("{level} {message} workspace=ws code=\"FILE_UNREADABLE\" place=AGENTS.md")
+        };
+        let line = |state: &State, rest: &str| match state {
+            State::Ready(loaded) => {
+                format!("INFO workspace loaded workspace=ws revision={} {rest}", loaded.snapshot.revision)
+            }
+            other => panic!("{other:?}"),
+        };
+        let of = |text: &str, findings: &[&Finding]| {
+            ready(&[("AGENTS.md", text)], findings.iter().copied().cloned().collect())
+        };
+        let invalid = |findings: &[&Finding]| State::Invalid(findings.iter().copied().cloned().collect());
+
+        let first = of("one", &[&error, &warning, &info]);
+        let all = [said("ERROR", "An error."), said("WARN", "A warning."), said("DEBUG", "A note.")];
+        let new = line(&first, "changed=[] errors=1 warnings=1");
+        assert_eq!(logged(|| log_change(&id(), None, &first)), [std::slice::from_ref(&new), &all].concat());
+        assert_eq!(
+            logged(|| log_change(&id(), Some(&invalid(&[])), &first)),
+            [std::slice::from_ref(&new), &all].concat()
+        );
+        assert_eq!(logged(|| log_change(&id(), Some(&invalid(&[&error, &info])), &first)), [new, all[1].clone()]);
+
+        let second = of("two", &[&error, &warning]);
+        let changed = line(&second, "changed=[\"AGENTS.md\"] errors=1 warnings=1");
+        assert_eq!(logged(|| log_change(&id(), Some(&first), &second)), [changed]);
+        assert_eq!(logged(|| log_change(&id(), None, &invalid(&[&error]))), [all[0].clone()]);
+    }
+
+    #[test]
+    fn what_will_be_cut_is_said_of_every_revision() {
+        let cut = [("workspace.yaml", "context: {max_chars_per_file: 200}\n"), ("AGENTS.md", &"Rules. ".repeat(100))];
+        let state = ready(&cut, vec![]);
+        for before in [None, Some(&state)] {
+            let lines = logged(|| log_change(&id(), before, &state));
+            assert!(lines.len() == 2 && lines[0].contains("warnings=1"), "{lines:?}");
+            assert!(lines[1].starts_with("WARN ") && lines[1].contains("AGENTS.md"), "{lines:?}");
+        }
+    }
+}

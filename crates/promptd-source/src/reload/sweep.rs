@@ -71,10 +71,13 @@ mod tests {
     fn a_sweep_takes_a_hundredth_of_a_core_and_a_poll_a_twentieth() {
         let start = Instant::now();
         let mut sweep = Sweep::new(start);
+        assert_eq!((sweep.due(true), sweep.due(false)), (start, start + SLICE));
+        assert!(sweep.poll_is_due(start) && !sweep.slice_is_due(start + MS) && sweep.slice_is_due(start + SLICE));
         sweep.slice_ended(start, start + 2 * MS);
         assert_eq!(sweep.due(false), start + 200 * MS);
         sweep.polled(start, start + 3 * MS, 10 * MS);
         assert_eq!(sweep.due(true), start + 63 * MS);
+        assert!(!sweep.poll_is_due(start + 62 * MS) && sweep.poll_is_due(start + 63 * MS));
         sweep.polled(start, start + 3 * MS, 100 * MS);
         assert_eq!(sweep.due(true), start + 103 * MS);
     }

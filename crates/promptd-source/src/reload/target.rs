@@ -153,3 +153,29 @@ fn is_silent(path: &Path) -> bool {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only the low 32 bits carry the number")]
     statfs(path).is_ok_and(|fs| SILENT.contains(&(fs.f_type as u32)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{clock, testing::read_set};
+
+    #[test]
+    fn a_failure_is_what_could_not_be_read_or_watched_but_for_limits() {
+        for (watch_error, is_failure) in [
+            (None, false),
+            (Some(WatchError::Denied), true),
+            (Some(WatchError::Other), true),
+            (Some(WatchError::WatchLimit), false),
+            (Some(WatchError::InstanceLimit), false),
+            (Some(WatchError::Missing), false),
+        ] {
+            let mut target = Target::new(Kind::Root("/".into()), clock::now());
+            target.watch_error = watch_error;
+            assert_eq!(target.has_failures(), is_failure, "{watch_error:?}");
+        }
+        // What is longer than any name can be cannot be read.
+        let mut target = Target::new(Kind::Root("/".into()), clock::now());
+        target.read_set = read_set(Path::new(&format!("/{}", "x".repeat(300))), &[]);
+        assert!(target.has_failures());
+    }
+}

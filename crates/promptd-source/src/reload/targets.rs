@@ -208,3 +208,6 @@ fn set(flag: &mut bool, on: bool, count: &Gauge) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests;

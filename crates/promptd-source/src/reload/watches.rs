@@ -160,3 +160,6 @@ impl Watches {
         targets
     }
 }
+
+#[cfg(test)]
+mod tests;

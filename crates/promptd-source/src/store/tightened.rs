@@ -102,6 +102,8 @@ mod tests {
             ("locked: [persona]\n", "locked: [profile]\n"),
             ("{}\n", "expose_paths: false\n"),
             ("{}\n", "agent: {skip_context_files: true}\n"),
+            ("{}\n", "context: {max_chars_per_file: 0}\n"),
+            ("{}\n", "context: {max_chars_total: 0}\n"),
         ] {
             assert!(!held(open, tight), "{tight}");
         }
@@ -145,6 +147,39 @@ mod tests {
                 store.publish(&id(), State::Ready(loaded(&[(path, &now)])));
                 assert_eq!(is_held(&store, &before), held, "{at} -> {path}: {now}");
             }
+        }
+    }
+
+    /// A skill that is shown hides nothing that it does not read like.
+    #[test]
+    fn pinning_brings_a_hidden_skill_back_only_where_the_newest_revision_shows_the_same() {
+        let skill = |name: &str, description: &str, body: &str, hidden: bool| {
+            format!("---\nname: {name}\ndescription: {description}\nhidden: {hidden}\n---\n{body}\n")
+        };
+        let old = skill("h", "Does it.", "Step one.", false);
+        let same = |of: &str| {
+            skill(
+                "g",
+                if of == "description" { "Does it." } else { "Gone." },
+                if of == "body" { "Step one." } else { "Gone." },
+                true,
+            )
+        };
+        for (shown, hidden, held) in [
+            (skill("h", "Does it.", "Step one.", false), same("description"), true),
+            (skill("k", "Does it.", "Step one.", false), same("description"), false),
+            (skill("h", "Other.", "Step one.", false), same("description"), false),
+            (skill("h", "Does it.", "Other.", false), same("body"), false),
+            (skill("k", "Other.", "Other.", false), same("body"), false),
+            (skill("k", "Other.", "Other.", false), same("nothing"), true),
+        ] {
+            let (store, before) = (Store::default(), loaded(&[("skills/h/SKILL.md", &old)]));
+            store.publish(&id(), State::Ready(Arc::clone(&before)));
+            store.publish(
+                &id(),
+                State::Ready(loaded(&[("skills/one/SKILL.md", &shown), ("skills/other/SKILL.md", &hidden)])),
+            );
+            assert_eq!(is_held(&store, &before), held, "{shown}{hidden}");
         }
     }
 

@@ -100,7 +100,10 @@ fn a_load_waits_for_a_pause_of_events_and_for_rest() {
         ],
     );
     check("nothing loose to rest", vec![(0, Event::Marked, Wait(20)), (20, Event::Due { quiet_for: None }, Load)]);
-    check("new: at once", vec![(0, Event::Added, Wait(0)), (0, due(60), Load)]);
+    check(
+        "new: at once",
+        vec![(0, Event::Added, Wait(0)), (0, due(60), Load), (1, whole(), Watch), (2, WATCHED, Publish(0))],
+    );
     check("idle", vec![(0, due(60), Idle), (1, whole(), Idle), (2, other(Change::Closed), Idle)]);
 }
 

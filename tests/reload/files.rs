@@ -58,3 +58,20 @@ fn mounted_certificates_are_given_together() {
         texts[0] == b"..2"
     });
 }
+
+#[test]
+fn a_source_that_was_stopped_or_dropped_follows_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let follow = || {
+        let source = Service::of_root(folder.path()).source;
+        let files = source.follow(FileSet::Paths(vec![folder.path().join("tokens")]));
+        (source, files)
+    };
+    let (source, files) = follow();
+    source.stop();
+    assert!(files.has_changed().is_err(), "stopped, and waited for");
+    let (source, mut files) = follow();
+    drop(source);
+    let end = async { while files.changed().await.is_ok() {} };
+    assert!(waiting().block_on(async { timeout(NEVER, end).await.is_ok() }), "dropped");
+}

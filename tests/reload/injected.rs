@@ -270,6 +270,59 @@ fn after_any_failed_call_the_state_is_that_of_a_fresh_start() {
     });
 }
 
+/// What is written after it was read and before the load ends is not served half: the load is thrown away, and counted.
+#[test]
+fn a_load_during_which_something_changes_is_thrown_away() {
+    let scene = Scene::new();
+    let service = Service::start(scene.options());
+    let (edited, rules) = (AtomicUsize::new(0), scene.path.join("root/plain/AGENTS.md"));
+    let last = scene.path.join("root/plain/skills/group/beta/SKILL.md");
+    let faults = Faults::below(&scene.path, move |call, at| {
+        if call == Call::Read && at == last && edited.fetch_add(1, Relaxed) == 0 {
+            fs::write(&rules, "The second rules.\n").unwrap();
+        }
+        None
+    });
+    let retries = service.source.status().retries.get();
+    scene.write("root/plain/AGENTS.md", "The first rules, which are longer.\n");
+    let second = sha256(b"The second rules.\n");
+    service.wait("plain", "the second edit", |state| has(state, &second));
+    drop(faults);
+    assert!(service.source.status().retries.get() > retries);
+}
+
+/// A workspace's link is often retargeted by removing and creating it: a load that falls in between does not end it.
+#[test]
+fn a_workspace_that_is_away_for_a_moment_is_not_gone() {
+    let scene = Scene::new();
+    let service = Service::start(scene.options());
+    let (ws, looks) = (scene.path.join("root/plain"), Arc::new(AtomicUsize::new(0)));
+    let faults = {
+        let (looks, ws) = (Arc::clone(&looks), ws.clone());
+        Faults::below(&scene.path, move |call, at| {
+            if call == Call::Stat && at == ws && !ws.is_dir() {
+                looks.fetch_add(1, Relaxed);
+            }
+            None
+        })
+    };
+    let mut ids = service.store.watch_ids();
+    ids.borrow_and_update();
+    fs::rename(&ws, scene.path.join("away")).unwrap();
+    // Once by the load, and once when what it has seen is compared with the disk.
+    let began = Instant::now();
+    while looks.load(Relaxed) < 2 {
+        assert!(began.elapsed() < NEVER, "not looked at");
+        thread::yield_now();
+    }
+    fs::rename(scene.path.join("away"), &ws).unwrap();
+    drop(faults);
+    scene.write("root/plain/AGENTS.md", "Back again.\n");
+    let back = sha256(b"Back again.\n");
+    service.wait("plain", "what is back", |state| has(state, &back));
+    assert!(!ids.has_changed().unwrap(), "it went and came");
+}
+
 /// A file whose folder could not be listed is then found empty, as in the middle of a save: that is believed no sooner
 /// than after any other load.
 #[test]

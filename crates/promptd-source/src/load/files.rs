@@ -4,13 +4,14 @@
 
 use std::{
     collections::BTreeMap,
+    io,
     path::{Path, PathBuf},
 };
 
 use super::{read_set::ReadSet, tree::DiskTree};
-use promptd_core::workspace::{EntryKind, ReadError, Tree};
+use promptd_core::workspace::{EntryKind, FileBytes, ReadError, Tree};
 
-/// The most bytes read of one file.
+/// The longest file; of a longer one nothing is read, rather than a part that could say something else.
 const MAX_FILE_BYTES: usize = 4 << 20;
 
 /// Files to follow.
@@ -55,8 +56,8 @@ pub(crate) fn load(set: &FileSet) -> (ReadSet, Contents) {
         }
     };
     let contents = paths.into_iter().map(|path| {
-        let bytes = tree.read(&below_root(&path), MAX_FILE_BYTES).map(|file| file.bytes);
-        (path, bytes)
+        let read = tree.read(&below_root(&path), MAX_FILE_BYTES);
+        (path, read.and_then(whole))
     });
     let contents = contents.collect();
     (tree.into_read_set(), contents)
@@ -67,6 +68,14 @@ fn named(set: &FileSet) -> &[PathBuf] {
     match set {
         FileSet::Paths(paths) => paths,
         FileSet::Folder { path, .. } => std::slice::from_ref(path),
+    }
+}
+
+fn whole(file: FileBytes) -> Result<Vec<u8>, ReadError> {
+    if file.total > MAX_FILE_BYTES as u64 {
+        Err(ReadError::Failed(io::ErrorKind::FileTooLarge))
+    } else {
+        Ok(file.bytes)
     }
 }
 
@@ -101,6 +110,20 @@ mod tests {
         symlink("calm.yaml", folder.path().join("linked.yaml")).unwrap();
         let calm = Some("calm.yaml".to_owned());
         assert_eq!(given(folder.path()), [("calm.yaml".to_owned(), calm.clone()), ("linked.yaml".to_owned(), calm)]);
+    }
+
+    #[test]
+    fn a_file_that_is_too_long_is_not_read_in_part() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("tokens.yaml");
+        for (bytes, expected) in [
+            (MAX_FILE_BYTES, Ok(MAX_FILE_BYTES)),
+            (MAX_FILE_BYTES + 1, Err(ReadError::Failed(io::ErrorKind::FileTooLarge))),
+        ] {
+            fs::File::create(&path).unwrap().set_len(bytes as u64).unwrap();
+            let contents = read(&FileSet::Paths(vec![path.clone()]));
+            assert_eq!(contents[&path].as_ref().map(Vec::len).map_err(|error| *error), expected);
+        }
     }
 
     #[test]

@@ -94,7 +94,11 @@ fn a_root_or_workspace_that_may_not_be_read_is_not_taken_for_one_that_is_gone() 
         let mut ids = service.store.watch_ids();
         ids.borrow_and_update();
         chmod(&root, 0);
-        service.wait("ws", "an error", ready(has_error));
+        let (state, _) = service.wait("ws", "an error", ready(has_error));
+        let State::Ready(loaded) = &*state else { unreachable!() };
+        let said: Vec<_> = loaded.snapshot.active.iter().map(|finding| finding.message.as_str()).collect();
+        let denied = "the workspace's folder cannot be read by the service: permission denied";
+        assert_eq!(said, [format!("{denied}; the last good version stays in use")]);
         // Longer than a folder must have been gone to be believed gone.
         std::thread::sleep(Duration::from_millis(400));
         assert!(!ids.has_changed().unwrap() && service.store.get("ws").is_some());

@@ -364,6 +364,18 @@ mod tests {
         }
     }
 
+    /// A load that is due would otherwise wait for as many rounds as there are messages.
+    #[test]
+    fn all_messages_so_far_are_taken_in_at_once() {
+        let ws = ws();
+        let (mut reload, sender) = started(ws.path(), options(WatchMode::Auto, Duration::from_secs(3600)));
+        for message in [Message::Event(Event::Lost), Message::Event(Event::Lost), Message::Rescan, Message::Stop] {
+            sender.send(message).unwrap();
+        }
+        reload.receive_all();
+        assert!(reload.stopped && reload.publisher.status.rescans.get() == 2);
+    }
+
     #[test]
     fn a_sweep_loads_nothing_that_is_as_it_was() {
         let ws = ws();

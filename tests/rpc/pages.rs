@@ -50,6 +50,10 @@ async fn hosts_and_origins_that_are_not_listed_are_refused_before_any_work() {
             ("localhost", "https://app.example:8443", "ORIGIN_NOT_ALLOWED"),
             ("localhost", "http://app.example", "ORIGIN_NOT_ALLOWED"),
             ("127.0.0.1", "null", "ORIGIN_NOT_ALLOWED"),
+            ("127.0.0.1", "http://127.0.0.1", "ORIGIN_NOT_ALLOWED"),
+            ("127.0.0.1", "http://localhost:PORT", "ORIGIN_NOT_ALLOWED"),
+            ("127.0.0.1", "http://127.0.0.1:PORT", ""),
+            ("localhost", "http://localhost:PORT", ""),
             ("localhost", "", ""),
             ("127.0.0.1", "https://app.example", ""),
             ("[::1]", "", ""),
@@ -58,6 +62,7 @@ async fn hosts_and_origins_that_are_not_listed_are_refused_before_any_work() {
             caller.host = format!("{host}:{port}");
             for (content_type, body) in calls() {
                 let mut headers = vec![format!("content-type: {content_type}")];
+                let origin = origin.replace("PORT", &port.to_string());
                 headers.extend((!origin.is_empty()).then(|| format!("origin: {origin}")));
                 let headers: Vec<_> = headers.iter().map(String::as_str).collect();
                 let before = rig.seen.calls().len();

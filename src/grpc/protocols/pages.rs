@@ -40,11 +40,12 @@ impl Pages {
         if self.access.needs_token() {
             return Ok(());
         }
-        if !authority(request).is_some_and(|authority| is_own(authority.host(), self.listen, &self.hosts)) {
-            return Err((Refused::Host, Error::HostNotAllowed));
-        }
+        let own = authority(request).filter(|authority| is_own(authority.host(), self.listen, &self.hosts));
+        let Some(own) = own else { return Err((Refused::Host, Error::HostNotAllowed)) };
         match request.headers().get(header::ORIGIN) {
-            Some(origin) if !self.lists(origin) => Err((Refused::Origin, Error::OriginNotAllowed)),
+            Some(origin) if !is_origin_of(origin, &own) && !self.lists(origin) => {
+                Err((Refused::Origin, Error::OriginNotAllowed))
+            }
             _ => Ok(()),
         }
     }
@@ -56,6 +57,13 @@ impl Pages {
             Some(Origins::Listed(listed)) => listed.iter().any(|one| one.header() == origin),
         }
     }
+}
+
+/// Whether an origin is the server's own address, whose pages are its own.
+fn is_origin_of(origin: &HeaderValue, own: &Authority) -> bool {
+    let origin = origin.to_str().unwrap_or_default();
+    let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    host.is_some_and(|host| host.eq_ignore_ascii_case(own.as_str()))
 }
 
 /// The host that a request names, with the port if there is one.

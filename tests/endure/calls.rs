@@ -78,7 +78,11 @@ impl Clients {
                 };
                 self.prompts.parse_reply(request).await.map(drop)
             }
-            1 => self.workspaces.get_workspace(proto::GetWorkspaceRequest { workspace_id }).await.map(drop),
+            1 => self
+                .workspaces
+                .get_workspace(proto::GetWorkspaceRequest { workspace_id, ..Default::default() })
+                .await
+                .map(drop),
             2 => {
                 let name = if random.below(2) == 0 { "tides".into() } else { random.word() };
                 let request = proto::ReadSkillRequest { workspace_id, name, ..Default::default() };

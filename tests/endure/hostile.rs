@@ -96,7 +96,7 @@ async fn settled(channel: &Channel, what: &str) {
     let mut client = WorkspaceServiceClient::new(channel.clone());
     let began = Instant::now();
     loop {
-        match client.get_workspace(GetWorkspaceRequest { workspace_id: "hostile".into() }).await {
+        match client.get_workspace(GetWorkspaceRequest { workspace_id: "hostile".into(), ..Default::default() }).await {
             Ok(workspace) => {
                 let shown = workspace.into_inner().workspace.unwrap();
                 assert!(shown.findings.len() <= 101, "{what}: {}", shown.findings.len());

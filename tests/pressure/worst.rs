@@ -119,7 +119,7 @@ fn reading() -> Vec<Request> {
     let most = proto::ListSkillsRequest { workspace_id: workspace_id(), page_size: 1_000, ..Default::default() };
     let filtered = proto::ReadSkillRequest { skill_filter: Some(filter()), ..read_skill() };
     let every = proto::ListWorkspacesRequest { page_size: 1_000, ..Default::default() };
-    let get = proto::GetWorkspaceRequest { workspace_id: workspace_id() };
+    let get = proto::GetWorkspaceRequest { workspace_id: workspace_id(), ..Default::default() };
     let profile = proto::GetProfileRequest { name: "kern".into() };
     let profiles = proto::ListProfilesRequest { page_size: 1_000, ..Default::default() };
     // `file_containing_symbol: "promptd.v1.Turn"`, many times.

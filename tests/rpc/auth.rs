@@ -135,7 +135,7 @@ async fn existing_and_missing_workspaces_are_denied_alike() {
         texts.insert(status.message().to_owned());
         let mut workspaces = rig.workspaces().await;
         let id = || id.to_owned();
-        let get = proto::GetWorkspaceRequest { workspace_id: id() };
+        let get = proto::GetWorkspaceRequest { workspace_id: id(), ..Default::default() };
         refused(workspaces.get_workspace(by(ONE, get)).await, Code::PermissionDenied, "WORKSPACE_FORBIDDEN");
         let watch = proto::WatchWorkspaceRequest { workspace_id: id(), ..Default::default() };
         refused(workspaces.watch_workspace(by(ONE, watch)).await, Code::PermissionDenied, "WORKSPACE_FORBIDDEN");
@@ -175,7 +175,7 @@ async fn skill_access_holds_in_every_call() {
     assert!(!all.contains("xurl") && !all.contains("broken"), "{all}");
 
     let mut client = rig.workspaces().await;
-    let get = proto::GetWorkspaceRequest { workspace_id: "harbor".into() };
+    let get = proto::GetWorkspaceRequest { workspace_id: "harbor".into(), ..Default::default() };
     let workspace = client.get_workspace(by(ONE, get)).await.unwrap().into_inner().workspace.unwrap();
     assert!(!format!("{workspace:?}").contains("broken"), "{workspace:?}");
     assert_eq!((workspace.skills_shown, workspace.skills_hidden), (1, 0));

@@ -132,7 +132,8 @@ async fn what_only_shows_is_read_by_get_and_a_turn_is_not() {
         assert_eq!(listed.header("cache-control"), "no-store");
         let query = "?connect=v1&encoding=json&message=%7B%22workspaceId%22%3A%22harbor%22%7D";
         assert_eq!(caller.send("GET", &format!("{GET}{query}"), &[], "").await.json()["workspace"]["id"], "harbor");
-        let request = proto::GetWorkspaceRequest { workspace_id: "harbor".into() }.encode_to_vec();
+        let request =
+            proto::GetWorkspaceRequest { workspace_id: "harbor".into(), ..Default::default() }.encode_to_vec();
         let query = format!("?encoding=proto&base64=1&message={}", STANDARD_NO_PAD.encode(request));
         let answer = caller.send("GET", &format!("{GET}{query}"), &[], "").await;
         assert_eq!(answer.header("content-type"), "application/proto");

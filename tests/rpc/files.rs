@@ -33,7 +33,7 @@ async fn files_of_prompts_are_read_as_they_are_on_the_disk_now() {
     let rig = Rig::start().await;
     rig.publish("harbor", site(MORE));
     let mut client = rig.workspaces().await;
-    let get = proto::GetWorkspaceRequest { workspace_id: "harbor".into() };
+    let get = proto::GetWorkspaceRequest { workspace_id: "harbor".into(), ..Default::default() };
     let workspace = client.get_workspace(get).await.unwrap().into_inner().workspace.unwrap();
     for (path, text) in [
         (MANIFEST, MORE),

@@ -217,7 +217,7 @@ impl Calls {
         let mut seen = Vec::new();
         for revision in &case.revisions {
             self.rig.publish(&workspace, revision.tree());
-            let get = proto::GetWorkspaceRequest { workspace_id: workspace.clone() };
+            let get = proto::GetWorkspaceRequest { workspace_id: workspace.clone(), ..Default::default() };
             let now =
                 self.workspaces.clone().get_workspace(by(TOKEN, get)).await.unwrap().into_inner().workspace.unwrap();
             hides_from_token(case, &now)?;

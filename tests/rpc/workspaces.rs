@@ -8,7 +8,7 @@ use tonic_types::StatusExt as _;
 use crate::rig::{PATIENCE, Rig, harbor, refused};
 
 fn get(id: &str) -> proto::GetWorkspaceRequest {
-    proto::GetWorkspaceRequest { workspace_id: id.into() }
+    proto::GetWorkspaceRequest { workspace_id: id.into(), ..Default::default() }
 }
 
 fn watch(id: &str, known_revision: &str) -> proto::WatchWorkspaceRequest {
@@ -155,7 +155,11 @@ async fn the_files_of_shown_skills_are_listed_when_asked_for() {
     }
 
     let one = proto::ListSkillsRequest { name: "git".into(), ..request.clone() };
-    assert_eq!(client.list_skills(one).await.unwrap().into_inner().skills, [git.clone()]);
+    assert_eq!(client.list_skills(one).await.unwrap().into_inner().skills, std::slice::from_ref(git));
+
+    let shown = proto::ListSkillsRequest { only_shown: true, ..request.clone() };
+    let shown = client.list_skills(shown).await.unwrap().into_inner().skills;
+    assert_eq!(shown.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["git", "xurl"]);
 
     let many = (0..30).fold(harbor(), |tree, skill| {
         let text = format!("---\nname: s{skill}\ndescription: Many files.\n---\n");
@@ -177,6 +181,32 @@ async fn the_files_of_shown_skills_are_listed_when_asked_for() {
     assert_eq!(pages.iter().map(files).sum::<usize>(), 30 * 401 + 3);
     let large = pages.iter().flatten().flat_map(|skill| &skill.files).find(|file| file.bytes == 5 << 20).unwrap();
     assert_eq!((large.path.as_str(), large.sha256.as_str()), ("399.txt", ""));
+}
+
+#[tokio::test]
+async fn nothing_is_said_of_hidden_skills_where_only_shown_ones_are_asked_for() {
+    let rig = Rig::start().await;
+    let tree = ["shown", "hidden"].into_iter().fold(harbor(), |tree, name| {
+        let tree = tree.file(&format!("skills/{name}/SKILL.md"), "---\nname: OTHER\ndescription: x\n---\n");
+        tree.file(&format!("skills/{name}-broken/SKILL.md"), "---\nno end\n")
+    });
+    rig.publish("harbor", tree.file("workspace.yaml", "skills: {blocklist: [hidden*]}\n"));
+    let mut client = rig.workspaces().await;
+    let mut paths = async |only_shown| {
+        let request = proto::GetWorkspaceRequest { only_shown, ..get("harbor") };
+        let found = client.get_workspace(request).await.unwrap().into_inner().workspace.unwrap().findings;
+        found.into_iter().map(|finding| finding.path).filter(|path| path.starts_with("skills/")).collect::<Vec<_>>()
+    };
+    let (all, shown) = (paths(false).await, paths(true).await);
+    for (path, is_shown) in [
+        ("skills/shown/SKILL.md", true),
+        ("skills/shown-broken/SKILL.md", true),
+        ("skills/hidden/SKILL.md", false),
+        ("skills/hidden-broken/SKILL.md", false),
+    ] {
+        assert!(all.iter().any(|found| found == path), "{path}: {all:?}");
+        assert_eq!(shown.iter().any(|found| found == path), is_shown, "{path}: {shown:?}");
+    }
 }
 
 #[tokio::test]

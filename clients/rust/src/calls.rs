@@ -42,7 +42,7 @@ impl Promptd {
 
     /// A workspace, with its context files and findings.
     pub async fn get_workspace(&self, workspace: &str) -> Result<proto::Workspace, Error> {
-        let request = proto::GetWorkspaceRequest { workspace_id: workspace.into() };
+        let request = proto::GetWorkspaceRequest { workspace_id: workspace.into(), ..Default::default() };
         let answer: proto::GetWorkspaceResponse =
             self.unary(method!("WorkspaceService", "GetWorkspace"), &request).await?;
         Ok(answer.workspace.unwrap_or_default())

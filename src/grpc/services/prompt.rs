@@ -244,7 +244,7 @@ pub(super) fn assembled<'s>(
 /// The prompt, without the findings that its caller may not see.
 fn visible<'s>(mut prompt: Prompt<'s>, snapshot: &Prepared, turn: &Turn) -> Prompt<'s> {
     if let Some(token) = &turn.skill_access {
-        let access = SkillAccess { token: Some(token), request: None };
+        let access = SkillAccess { token: Some(token), ..SkillAccess::default() };
         prompt.findings.retain(|finding| access.sees_finding(snapshot, finding));
     }
     prompt

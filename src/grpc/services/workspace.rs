@@ -7,7 +7,7 @@ use tonic::{Request, Response, Status};
 
 use super::{
     api::workspace_service_server,
-    backend::{Backend, has_long_filter, workspace_summary, workspace_view},
+    backend::{Backend, has_long_filter, workspace_summary},
     files::{read_file, read_skill},
     page::Page,
     query::Query,
@@ -20,7 +20,8 @@ use crate::grpc::{
 };
 use promptd_contract::{
     decode::{Violations, skill_filter},
-    encode, proto,
+    encode::{self, SkillAccess},
+    proto,
 };
 use promptd_core::{
     globs::SkillFilter,
@@ -66,7 +67,8 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let caller = Caller::of(&request);
         let id = caller.workspace(&request.get_ref().workspace_id)?;
         let loaded = self.backend.newest(&id, &caller)?;
-        let workspace = Some(workspace_view(&id, &State::Ready(loaded), &caller));
+        let access = SkillAccess { only_shown: request.get_ref().only_shown, ..caller.skill_access(None) };
+        let workspace = Some(encode::workspace(&id, &loaded.snapshot, loaded.at, access));
         Ok(Response::new(proto::GetWorkspaceResponse { workspace }))
     }
 
@@ -163,7 +165,7 @@ fn list_skills(
     let page = Page::check(request.page_size, &request.page_token, &mut violations);
     let filter = skill_filter(request.skill_filter, "skill_filter", &mut violations);
     violations.into_result(())?;
-    let access = caller.skill_access(filter.as_ref());
+    let access = SkillAccess { only_shown: request.only_shown, ..caller.skill_access(filter.as_ref()) };
     let named = |skill: &Skill| request.name.is_empty() || *skill.name == *request.name;
     let skills = encode::skills(snapshot, access, request.include_files, named);
     let mut files = 0;

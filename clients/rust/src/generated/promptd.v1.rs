@@ -1245,6 +1245,9 @@ pub struct GetWorkspaceRequest {
     /// Its id. Required.
     #[prost(string, tag = "1")]
     pub workspace_id: ::prost::alloc::string::String,
+    /// Leaves out what is said of skills that prompts do not show. Default: false.
+    #[prost(bool, tag = "2")]
+    pub only_shown: bool,
 }
 /// The workspace.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1336,6 +1339,9 @@ pub struct ListSkillsRequest {
     /// Only the skill of this name. Empty: all.
     #[prost(string, tag = "6")]
     pub name: ::prost::alloc::string::String,
+    /// Leaves out the skills that prompts do not show. Default: false.
+    #[prost(bool, tag = "7")]
+    pub only_shown: bool,
 }
 /// One page of skills.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -15,13 +15,16 @@ pub struct SkillAccess<'a> {
     pub token: Option<&'a SkillFilter>,
     /// The request's filter; `None`: all skills.
     pub request: Option<&'a SkillFilter>,
+    /// The request wants nothing of skills that the workspace hides.
+    pub only_shown: bool,
 }
 
 impl SkillAccess<'_> {
     /// Whether the skill exists for this caller.
     #[must_use]
     pub fn sees(&self, skill: &Skill) -> bool {
-        self.token.is_none_or(|token| token.admits(&skill.name, &skill.folder_name))
+        let wanted = !self.only_shown || skill.is_shown();
+        wanted && self.token.is_none_or(|token| token.admits(&skill.name, &skill.folder_name))
     }
 
     /// Whether the caller may read the skill.
@@ -45,15 +48,22 @@ impl SkillAccess<'_> {
     /// skill that they admit.
     #[must_use]
     pub fn sees_path(&self, snapshot: &Snapshot, path: &str) -> bool {
-        let in_skills = path.starts_with("skills/") || path.starts_with("@shared/");
+        self.token.is_none() || !in_skills(path) || self.sees_skill_at(snapshot, path)
+    }
+
+    fn sees_skill_at(&self, snapshot: &Snapshot, path: &str) -> bool {
         let below = |skill: &Skill| path.strip_prefix(&*skill.folder).is_some_and(|rest| rest.starts_with('/'));
-        self.token.is_none() || !in_skills || snapshot.skills.iter().any(|skill| below(skill) && self.sees(skill))
+        snapshot.skills.iter().any(|skill| below(skill) && self.sees(skill))
     }
 
     /// Whether the caller may see a finding.
     #[must_use]
     pub fn sees_finding(&self, snapshot: &Snapshot, finding: &Finding) -> bool {
         match &finding.place {
+            // What is active is of a skill that would be shown if it could be read.
+            Place::File { path, .. } if self.only_shown && in_skills(path) => {
+                self.sees_skill_at(snapshot, path) || (self.token.is_none() && snapshot.active.contains(finding))
+            }
             Place::File { path, .. } => self.sees_path(snapshot, path),
             Place::Field(_) | Place::Unplaced => true,
         }
@@ -63,6 +73,10 @@ impl SkillAccess<'_> {
     pub(super) fn findings(self, snapshot: &Snapshot) -> impl Iterator<Item = &Finding> {
         snapshot.findings.iter().filter(move |finding| self.sees_finding(snapshot, finding))
     }
+}
+
+fn in_skills(path: &str) -> bool {
+    path.starts_with("skills/") || path.starts_with("@shared/")
 }
 
 /// Every skill that is `wanted` and that the caller may see, in name order, each with its key for paging; with the files

@@ -138,7 +138,7 @@ impl Caller {
 
     /// The skills that they may see in a request with this filter.
     pub(crate) fn skill_access<'a>(&'a self, request: Option<&'a SkillFilter>) -> SkillAccess<'a> {
-        SkillAccess { token: self.skills(), request }
+        SkillAccess { token: self.skills(), request, only_shown: false }
     }
 }
 

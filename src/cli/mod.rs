@@ -15,6 +15,8 @@ mod inspect;
 mod load;
 mod logs;
 mod man;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod profile;
 #[cfg(feature = "record")]
 mod record;
@@ -57,6 +59,8 @@ enum Command {
     Serve(Box<serve::Arguments>),
     #[cfg(feature = "inspector")]
     Inspect(inspect::Arguments),
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Arguments),
     Render(render::Arguments),
     Check(check::Arguments),
     Diff(diff::Arguments),
@@ -106,6 +110,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         #[cfg(feature = "inspector")]
         Command::Inspect(arguments) => inspect::run(&arguments),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(arguments) => mcp::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),

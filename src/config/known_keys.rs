@@ -17,7 +17,8 @@ const KEYS: &[(&str, &str)] = &[
         "inspector",
         "is an optional part of promptd, which this build does not have: build it with `--features inspector`",
     ),
-    ("mcp", OPTIONAL_PART),
+    #[cfg(not(feature = "mcp"))]
+    ("mcp", "is an optional part of promptd, which this build does not have: build it with `--features mcp`"),
     ("memory", OPTIONAL_PART),
     #[cfg(not(feature = "otlp"))]
     ("otlp", "is an optional part of promptd, which this build does not have: build it with `--features otlp`"),

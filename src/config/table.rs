@@ -292,6 +292,13 @@ pub const TABLE: &[Setting] = &[
         "null",
         "The address of the inspector, a page that shows what the model is told; or `off`. Unset: port 50052 of the address of `listen`, if that is a loopback address and its port is not 0; elsewhere off. Port 0 picks a free one. An address that other machines can reach needs `auth.tokens_file` and `tls`, or `insecure: true`. Flag `--inspector`.",
     ),
+    #[cfg(feature = "mcp")]
+    fixed(
+        "mcp.enabled",
+        Shape::Bool,
+        "true",
+        "Whether `/mcp`, at the address of `listen`, serves clients of the Model Context Protocol. They need the same tokens as every other caller.",
+    ),
     #[cfg(feature = "otlp")]
     fixed(
         "otlp.endpoint",

@@ -55,6 +55,9 @@ pub struct Options {
     pub hosts: Vec<Host>,
     /// Lets pages of these origins call, by Connect or gRPC-Web; `None`: no pages, and no gRPC-Web.
     pub web: Option<Origins>,
+    /// Whether `/mcp` is served to clients of the Model Context Protocol.
+    #[cfg(feature = "mcp")]
+    pub mcp: bool,
 }
 
 impl Default for Options {
@@ -81,6 +84,8 @@ impl Default for Options {
             coalesce_writes: true,
             hosts: Vec::new(),
             web: None,
+            #[cfg(feature = "mcp")]
+            mcp: true,
         }
     }
 }

@@ -8,6 +8,8 @@ use tokio::net::TcpListener;
 use tonic::{body::Body, transport};
 use tower::Service;
 
+#[cfg(feature = "mcp")]
+use super::protocols::McpCalls;
 use super::{
     Backend, Lifecycle, Limits, Options, Phase, Tls,
     pipeline::{Calls, ResponseFuture},
@@ -65,6 +67,19 @@ impl Server {
     #[must_use]
     pub fn of_inspector(inspector: Inspector, options: Options, backend: Backend) -> Self {
         Self::at(inspector.address, options, backend, None).with_inspector(Some(inspector))
+    }
+
+    /// A server without an address: its calls are made in this process alone.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn of_process(options: Options, backend: Backend) -> Self {
+        Self::at(options.listen, options, backend, None)
+    }
+
+    /// Its calls, for [`promptd_mcp`].
+    #[cfg(feature = "mcp")]
+    pub fn mcp_calls(&self) -> Result<Arc<dyn promptd_mcp::Promptd>, ServerError> {
+        Ok(Arc::new(McpCalls(self.calls(self.backend.clone())?)))
     }
 
     /// The same server, with the inspector too.

@@ -16,6 +16,8 @@ mod hidden;
 mod history;
 mod http;
 mod limits;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod metadata;
 mod pages;
 mod peers;

@@ -35,7 +35,7 @@ pub(super) struct Logs {
 pub(super) fn start(log: &Log) -> io::Result<Logs> {
     let queue = LogQueue::start(io::stderr(), MAX_QUEUED_BYTES, log_dropped)?;
     let writer = queue.clone();
-    let (level, handle) = reload::Layer::new(without_watcher_warnings(&log.level));
+    let (level, handle) = reload::Layer::new(without_libraries(&log.level));
     let registry = tracing_subscriber::registry().with(level);
     // Only tests start it a second time in one process; the first log goes on.
     let _ = match log.format {
@@ -60,12 +60,13 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     tracing::error!(place = panic.location().map(ToString::to_string), "panicked");
 }
 
-/// The level, but for warnings of the library that watches files: it warns of what is not a fault, such as a folder
-/// that was removed before its watch. Faults of watching have lines of `promptd::source`.
-fn without_watcher_warnings(level: &Targets) -> Targets {
-    const WATCHER: &str = "notify";
-    let is_named = level.iter().any(|(target, _)| target.starts_with(WATCHER));
-    if is_named { level.clone() } else { level.clone().with_target(WATCHER, LevelFilter::ERROR) }
+/// The level, but for what libraries say that is of no use here. The one that watches files warns of what is not a fault, such
+/// as a folder that was removed before its watch; faults of watching have lines of `promptd::source`. The one that speaks MCP
+/// logs each connection with all that a client says of itself.
+fn without_libraries(level: &Targets) -> Targets {
+    const LIBRARIES: [&str; 2] = ["notify", "rmcp"];
+    let unnamed = LIBRARIES.iter().filter(|library| !level.iter().any(|(target, _)| target.starts_with(**library)));
+    unnamed.fold(level.clone(), |level, library| level.with_target(*library, LevelFilter::ERROR))
 }
 
 /// Keeps an event on its line: a line break in the name of a folder or a key must not forge another event. Each event
@@ -103,7 +104,7 @@ impl Drop for FlushAtEnd {
 
 impl Logs {
     pub(super) fn set_level(&self, level: &Targets) {
-        let _ = self.level.modify(|current| *current = without_watcher_warnings(level));
+        let _ = self.level.modify(|current| *current = without_libraries(level));
     }
 
     /// How many lines were dropped.

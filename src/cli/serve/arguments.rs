@@ -65,7 +65,7 @@ impl Arguments {
 }
 
 /// The folder of `--workspaces`.
-fn root(path: &Path) -> Result<PathBuf, Failure> {
+pub(in crate::cli) fn root(path: &Path) -> Result<PathBuf, Failure> {
     let (absolute, shown) = (settings::absolute_folder(path)?, path.display().to_string());
     folder::must_exist(&absolute, &shown)?;
     match folder::is_not_a_root(&absolute, &shown) {
@@ -75,7 +75,7 @@ fn root(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// The workspace of a `--workspace`.
-fn single(text: &str) -> Result<SingleWorkspace, Failure> {
+pub(in crate::cli) fn single(text: &str) -> Result<SingleWorkspace, Failure> {
     let (single, shown) = (settings::workspace(text)?, settings::folder_of(text));
     folder::must_exist(&single.folder, shown)?;
     match folder::is_not_a_workspace(&single.folder, shown) {

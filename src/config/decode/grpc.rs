@@ -35,11 +35,20 @@ pub(super) fn options(root: &mut Fields<'_, '_>, mut limits: Fields<'_, '_>, ove
         coalesce_writes: grpc.bool("coalesce_writes").unwrap_or_default(),
         hosts: values(&mut grpc, "hosts", Host::parse).into_iter().map(|(host, _)| host).collect(),
         web: origins(&mut grpc),
+        #[cfg(feature = "mcp")]
+        mcp: mcp(section(root, "mcp")),
     };
     limits.finish();
     grpc.finish();
     drain.finish();
     options
+}
+
+#[cfg(feature = "mcp")]
+fn mcp(mut fields: Fields<'_, '_>) -> bool {
+    let enabled = fields.bool("enabled").unwrap_or(true);
+    fields.finish();
+    enabled
 }
 
 fn request_limits(limits: &mut Fields<'_, '_>) -> decode::Limits {

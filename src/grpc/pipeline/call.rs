@@ -82,6 +82,12 @@ impl Calls {
         let Options { max_message_bytes, gzip, retry_delay: retry, .. } = *options;
         Self(Arc::new(Shared { lifecycle, access, telemetry, tracer, limits, serve, max_message_bytes, gzip, retry }))
     }
+
+    /// That calls are served, and that the caller with these headers may make some.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn let_in(&self, headers: &HeaderMap) -> Result<(), Error> {
+        self.0.caller(false, headers).map(drop)
+    }
 }
 
 impl tower::Service<Request<Body>> for Calls {
@@ -138,7 +144,7 @@ impl Shared {
     ) -> Result<Admission, Error> {
         let headers = request.headers();
         metadata::check(request.uri(), headers)?;
-        record.caller = self.caller(method, headers)?;
+        record.caller = self.caller(method.is_health(), headers)?;
         let mut hold = None;
         if !method.is_health() {
             peer.admit();
@@ -154,10 +160,10 @@ impl Shared {
         Ok(Admission { deadline, permits, hold })
     }
 
-    fn caller(&self, method: Method, headers: &HeaderMap) -> Result<Caller, Error> {
+    fn caller(&self, is_health: bool, headers: &HeaderMap) -> Result<Caller, Error> {
         let retry = self.retry;
         match self.lifecycle.phase() {
-            _ if method.is_health() => Ok(Caller::default()),
+            _ if is_health => Ok(Caller::default()),
             Phase::Starting => Err(Error::Starting { retry }),
             Phase::Closing => Err(Error::Draining { retry }),
             Phase::Serving | Phase::Leaving => self.access.caller(headers),

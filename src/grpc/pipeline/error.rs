@@ -101,7 +101,7 @@ impl Error {
     }
 
     /// No more bytes can be held.
-    pub(super) fn exhausted(exhausted: Exhausted, retry: Duration) -> Self {
+    pub(in crate::grpc) fn exhausted(exhausted: Exhausted, retry: Duration) -> Self {
         match exhausted {
             Exhausted::Connection => Self::ConnectionFull,
             Exhausted::Server => Self::Overloaded { retry },

@@ -20,5 +20,7 @@ pub(super) use blocking::{run_blocking, run_heavy};
 pub(super) use call::{Calls, ResponseFuture};
 pub(super) use error::{Error, code_name};
 pub(super) use method::{MAX_REFLECTION_BYTES, Method, Service};
+#[cfg(feature = "mcp")]
+pub(super) use receive::REQUEST_TIMEOUT;
 pub(super) use receive::{TakesLong, collect, gunzip};
 pub(super) use status::respond;

@@ -29,7 +29,7 @@ use crate::grpc::{
 use promptd_contract::decode::{Violation, count_values};
 
 /// How long a request may take to arrive.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a health check may take to arrive.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(5);
 /// What each value of a request counts for beside its bytes: decoded it takes about so much.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, header::CONTENT_TYPE};
 use http_body::{Body as _, Frame, SizeHint};
 use tonic::{Status, body::Body};
 
@@ -51,8 +51,9 @@ impl Account {
             if method.is_health() && !method.streams() || !is_answer(&response) {
                 return Ok(peer.small_answer(response));
             }
+            let streams = method.streams() || is_event_stream(&response);
             let Some(bytes) = response.body().size_hint().exact() else {
-                return Ok(response.map(|body| Body::new(Counted { body, peer, streams: method.streams() })));
+                return Ok(response.map(|body| Body::new(Counted { body, peer, streams })));
             };
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             let full = |_| connect::failed(StatusCode::TOO_MANY_REQUESTS, Error::ConnectionFull);
@@ -66,6 +67,10 @@ fn is_answer(response: &Response<Body>) -> bool {
     response.status() == StatusCode::OK
         && !response.headers().contains_key(Status::GRPC_STATUS)
         && response.extensions().get::<BuiltIn>().is_none()
+}
+
+fn is_event_stream(response: &Response<Body>) -> bool {
+    response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 /// An answer in another form than gRPC's, whose bytes are counted as those are.

@@ -3,6 +3,7 @@
 use std::{
     convert::Infallible,
     future::ready,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -14,12 +15,17 @@ use tonic::body::Body;
 use tonic_web::{GrpcWebLayer, GrpcWebService};
 use tower::{Layer as _, Service};
 
+#[cfg(feature = "mcp")]
+use super::mcp::Mcp;
 use super::{
     Refused,
     connect::{self, Connect, ContentType},
     is_grpc,
 };
-use crate::grpc::pipeline::{Calls, Error, Method, ResponseFuture, respond};
+use crate::grpc::{
+    Limits, Options,
+    pipeline::{Calls, Error, Method, ResponseFuture, respond},
+};
 
 /// Says which content types a path takes.
 const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
@@ -34,11 +40,21 @@ pub(super) struct Http {
     connect: Connect,
     /// `None`: no pages may call.
     web: Option<GrpcWebService<Calls>>,
+    /// `None`: clients of the Model Context Protocol are not served.
+    #[cfg(feature = "mcp")]
+    mcp: Option<Mcp>,
 }
 
 impl Http {
-    pub(super) fn new(calls: Calls, connect: Connect, web: bool) -> Self {
-        Self { connect, web: web.then(|| GrpcWebLayer::new().layer(calls)) }
+    pub(super) fn new(calls: Calls, connect: Connect, options: &Options, limits: &Arc<Limits>) -> Self {
+        #[cfg(not(feature = "mcp"))]
+        let _ = limits;
+        Self {
+            connect,
+            #[cfg(feature = "mcp")]
+            mcp: options.mcp.then(|| Mcp::new(calls.clone(), Arc::clone(limits))),
+            web: options.web.is_some().then(|| GrpcWebLayer::new().layer(calls)),
+        }
     }
 }
 
@@ -66,6 +82,10 @@ impl Service<Request<Body>> for Http {
                 Refused::HttpVersion,
                 Error::Unimplemented(why.into()),
             ));
+        }
+        #[cfg(feature = "mcp")]
+        if let Some(mcp) = self.mcp.as_ref().filter(|_| promptd_mcp::is_at(request.uri())) {
+            return mcp.answer(request);
         }
         self.plain(request)
     }

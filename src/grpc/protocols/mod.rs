@@ -1,4 +1,4 @@
-//! The protocols that a call can come by: gRPC, gRPC-Web, and Connect with JSON or protobuf. Whatever it comes by, it is a
+//! The protocols that a call can come by: gRPC, gRPC-Web, Connect with JSON or protobuf, and MCP. Whatever it comes by, it is a
 //! gRPC call before anything else looks at it, so that tokens, limits, deadlines and metrics are the same for all.
 
 mod account;
@@ -6,10 +6,14 @@ mod connect;
 mod http;
 #[cfg(feature = "inspector")]
 mod inspector;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod pages;
 
 #[cfg(feature = "inspector")]
 pub(super) use inspector::{InspectorService, Site};
+#[cfg(feature = "mcp")]
+pub(super) use mcp::McpCalls;
 
 use std::{
     convert::Infallible,
@@ -80,7 +84,7 @@ impl Protocols {
         telemetry: Arc<dyn Telemetry>,
     ) -> Self {
         let connect = Connect::new(calls.clone(), options, Arc::clone(&limits));
-        let http = Http::new(calls.clone(), connect, options.web.is_some());
+        let http = Http::new(calls.clone(), connect, options, &limits);
         let cors = options.web.as_ref().map(pages::cors);
         let account = Account::new(limits, telemetry);
         Self(Arc::new(Shared { calls, account, http, pages: Pages::new(access, options), cors }))

@@ -119,7 +119,7 @@ impl Outgoing {
 }
 
 /// What went wrong, if headers or trailers say that something did.
-fn failure(headers: &HeaderMap) -> Option<Status> {
+pub(in crate::grpc::protocols) fn failure(headers: &HeaderMap) -> Option<Status> {
     Status::from_header_map(headers).filter(|status| status.code() != Code::Ok)
 }
 

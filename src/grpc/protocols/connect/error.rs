@@ -26,7 +26,7 @@ pub(in crate::grpc::protocols) fn failed(status: StatusCode, error: Error) -> Re
 }
 
 /// An error as the whole answer.
-pub(super) fn respond(http: StatusCode, headers: HeaderMap, status: &Status) -> Response<Body> {
+pub(in crate::grpc::protocols) fn respond(http: StatusCode, headers: HeaderMap, status: &Status) -> Response<Body> {
     let mut response = Response::new(Body::new(Full::from(to_json(status).to_string())));
     *response.status_mut() = http;
     *response.headers_mut() = headers;
@@ -69,7 +69,7 @@ fn code(code: Code) -> String {
 }
 
 /// The HTTP status that goes with a code.
-pub(super) fn http_status(code: Code) -> StatusCode {
+pub(in crate::grpc::protocols) fn http_status(code: Code) -> StatusCode {
     match code {
         Code::Ok => StatusCode::OK,
         // No standard status; servers have come to use this one.

@@ -88,7 +88,7 @@ impl Reading {
 }
 
 /// The only message of a body, and whether it is compressed. Methods whose callers stream are gRPC's alone.
-pub(super) fn only(body: &[u8]) -> Result<(bool, &[u8]), Error> {
+pub(in crate::grpc::protocols) fn only(body: &[u8]) -> Result<(bool, &[u8]), Error> {
     let Head { flags, length } = Head::of(body).ok_or(Error::Incomplete)?;
     let message = &body[HEAD_BYTES..];
     match message.len().cmp(&length) {

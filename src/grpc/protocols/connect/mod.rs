@@ -9,7 +9,13 @@ mod procedure;
 mod query;
 mod terms;
 
+#[cfg(feature = "mcp")]
+pub(super) use answer::failure;
 pub(super) use error::{failed, refuse};
+#[cfg(feature = "mcp")]
+pub(super) use error::{http_status, respond};
+#[cfg(feature = "mcp")]
+pub(super) use message::only;
 pub(super) use procedure::{ContentType, Procedure};
 
 use std::sync::Arc;

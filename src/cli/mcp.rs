@@ -1,0 +1,76 @@
+//! `promptd mcp`: one workspace for a client of the Model Context Protocol that starts this command.
+
+use std::{
+    io::IsTerminal as _,
+    path::PathBuf,
+    process::ExitCode,
+    sync::{Arc, OnceLock},
+};
+
+use promptd::{
+    config::{Config, Overrides},
+    grpc::{Access, NoTelemetry, Server},
+};
+use promptd_mcp::serve_stdio;
+use promptd_source::store::Store;
+
+use super::{
+    CommandResult, Failure,
+    serve::{self, StopSignals},
+    settings::ConfigFile,
+};
+
+/// Serves skills, context files and prompts to an agent or editor, by the Model Context Protocol.
+///
+/// The client starts this command and speaks with it on standard input and output; it ends when the client closes them. Files are
+/// served as they are saved. The log goes to standard error. Without --config, --workspaces and --workspace it reads
+/// `config/promptd.yaml` of the current folder. A running `promptd serve` serves the same at `/mcp`.
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    config: ConfigFile,
+    /// A folder of workspaces: each folder in it is one, and its name is the id.
+    #[arg(long, value_name = "DIR")]
+    workspaces: Option<PathBuf>,
+    /// The folder of a single workspace; its name is the id if none is given.
+    #[arg(long, value_name = "[ID=]DIR")]
+    workspace: Vec<String>,
+    /// Which workspace, where there are several.
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> CommandResult {
+    let overrides = Overrides {
+        root: arguments.workspaces.as_deref().map(serve::root).transpose()?,
+        single: arguments.workspace.iter().map(|text| serve::single(text)).collect::<Result<_, _>>()?,
+        ..Overrides::default()
+    };
+    let loaded = serve::load_settings(&arguments.config, &overrides)?;
+    if std::io::stdin().is_terminal() {
+        eprintln!(
+            "note: this is for clients of the Model Context Protocol, which start it: it waits for their requests, as JSON"
+        );
+    }
+    serve::run_to_end(&loaded.config.log, |_| serve(&loaded.config, arguments.id.clone()))
+}
+
+async fn serve(config: &Config, id: Option<String>) -> CommandResult {
+    let mut stop = StopSignals::listen()?;
+    let (store, source) = (Arc::new(Store::with_history(config.revisions)), Arc::new(OnceLock::new()));
+    serve::rescan_on_hangup(Arc::clone(&source))?;
+    let backend = serve::backend(config, &store, &source, &Arc::new(Access::open()), Arc::new(NoTelemetry));
+    let server = Server::of_process(config.grpc.clone(), backend);
+    let calls = server.mcp_calls().map_err(|error| serve::server_failure(&error))?;
+    let Some(started) = serve::load(config, config.source.clone(), &store, &mut stop).await? else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    source.get_or_init(|| started);
+    server.lifecycle().ready();
+    tokio::select! {
+        ended = serve_stdio(calls, id) => {
+            ended.map(|()| ExitCode::SUCCESS).map_err(|error| Failure::input(format!("error: {error}")))
+        }
+        () = stop.next() => Ok(ExitCode::SUCCESS),
+    }
+}

@@ -28,16 +28,23 @@ pub(super) const WHITE: u8 = SPACE | NEWLINE;
 /// The class of the character at a place, and where it ends; `None`: the text ends there.
 #[inline]
 pub(super) fn next(text: &str, at: usize) -> Option<(u8, usize)> {
-    let byte = *text.as_bytes().get(at)?;
-    if byte.is_ascii() {
-        return Some((ASCII[usize::from(byte)], at + 1));
+    let class = ASCII[usize::from(*text.as_bytes().get(at)?)];
+    if class != 0 {
+        return Some((class, at + 1));
     }
     let c = text[at..].chars().next()?;
     Some((CLASSES[c as usize], at + c.len_utf8()))
 }
 
-const ASCII: [u8; 128] = {
-    let mut classes = [OTHER; 128];
+/// The class of the character that is one byte at a place; 0: it is of several bytes. The text's end is no letter.
+#[inline]
+pub(super) fn of_byte(text: &str, at: usize) -> u8 {
+    text.as_bytes().get(at).map_or(NEWLINE, |&byte| ASCII[usize::from(byte)])
+}
+
+/// By byte; 0: it is a part of a longer character.
+const ASCII: [u8; 256] = {
+    let mut classes = [0; 256];
     let mut byte = 0;
     while byte < 128 {
         #[expect(clippy::cast_possible_truncation, reason = "below 128")]

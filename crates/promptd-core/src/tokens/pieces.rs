@@ -18,6 +18,9 @@ pub(super) type Cut = fn(&str, usize) -> usize;
 
 /// The pieces of `o200k_base`. A word ends where its case goes back up, and keeps its contraction.
 pub(super) fn o200k(text: &str, at: usize) -> usize {
+    if let Some(end) = ascii_word(text, at, UPPER) {
+        return contraction(text, end).unwrap_or(end);
+    }
     let lead = class::next(text, at).filter(|(class, _)| class & LEAD != 0).map(|(_, after)| after);
     let word = lead.and_then(|lead| cased(text, lead)).or_else(|| cased(text, at));
     let word = word.or_else(|| lead.and_then(|lead| run(text, lead, HEAD))).or_else(|| run(text, at, HEAD));
@@ -34,6 +37,9 @@ pub(super) fn o200k(text: &str, at: usize) -> usize {
 
 /// The pieces of `cl100k_base`. A contraction is a piece, and so is the white space at the text's end.
 pub(super) fn cl100k(text: &str, at: usize) -> usize {
+    if let Some(end) = ascii_word(text, at, UPPER | LOWER).filter(|_| contraction(text, at).is_none()) {
+        return end;
+    }
     let lead = class::next(text, at).filter(|(class, _)| class & LEAD != 0).map(|(_, after)| after);
     contraction(text, at)
         .or_else(|| run(text, lead.unwrap_or(at), LETTER))
@@ -43,6 +49,21 @@ pub(super) fn cl100k(text: &str, at: usize) -> usize {
             let (end, lines) = white(text, at);
             if end == text.len() { end } else { lines.unwrap_or_else(|| before_word(text, at, end)) }
         })
+}
+
+/// A word of ASCII letters, those of `head` and then small ones, with what may come before it: most words are such. `None`: there
+/// is none, or what follows it is no ASCII and may belong to it.
+#[inline]
+fn ascii_word(text: &str, at: usize, head: u8) -> Option<usize> {
+    let start = at + usize::from(class::of_byte(text, at) & LEAD != 0);
+    let mut end = start;
+    while class::of_byte(text, end) & head != 0 {
+        end += 1;
+    }
+    while class::of_byte(text, end) == LOWER {
+        end += 1;
+    }
+    (end > start && class::of_byte(text, end) != 0).then_some(end)
 }
 
 /// The end of the run of characters of `classes` at a place; `None`: there is no run.

@@ -12,7 +12,33 @@ const WINDOW: usize = 4 << 10;
 const SCANNED: usize = 64;
 
 /// The tokens by their bytes. A token's rank says how early it is made: the lowest first.
-pub(super) struct Table(FxHashMap<Box<[u8]>, Rank>);
+#[derive(Default)]
+pub(super) struct Table {
+    short: FxHashMap<Short, Rank>,
+    long: FxHashMap<Box<[u8]>, Rank>,
+}
+
+/// The bytes of a short token, as most are. They lie in the table itself, so that finding one is one look at memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Short {
+    first: u64,
+    /// The last byte is how many there are.
+    rest: u64,
+}
+
+impl Short {
+    /// `None`: there are too many.
+    #[inline]
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let mut all = [0; 16];
+        let (length, text) = all.split_last_mut()?;
+        text.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        *length = u8::try_from(bytes.len()).ok()?;
+        let all = u128::from_le_bytes(all);
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+        Some(Self { first: all as u64, rest: (all >> 64) as u64 })
+    }
+}
 
 impl Table {
     /// The tokens of a published encoding but for its special ones, whose ranks follow after a gap.
@@ -20,12 +46,29 @@ impl Table {
     pub(super) fn load<E: Debug>(published: fn() -> Result<CoreBPE, E>) -> Self {
         let published = published().expect("a table that is compiled in can be read");
         let bytes = |rank| published.decode_bytes(&[rank]).ok();
-        Self((0..).map_while(|rank| Some((bytes(rank)?.into_boxed_slice(), rank))).collect())
+        let mut table = Self::default();
+        for (token, rank) in (0..).map_while(|rank| Some((bytes(rank)?, rank))) {
+            match Short::of(&token) {
+                Some(short) => table.short.insert(short, rank),
+                None => table.long.insert(token.into_boxed_slice(), rank),
+            };
+        }
+        table
+    }
+
+    /// The rank of a token; `None`: there is none of these bytes.
+    #[inline]
+    fn rank(&self, token: &[u8]) -> Option<Rank> {
+        match Short::of(token) {
+            Some(short) => self.short.get(&short),
+            None => self.long.get(token),
+        }
+        .copied()
     }
 
     /// How many tokens a piece has.
     pub(super) fn count(&self, piece: &[u8]) -> usize {
-        if self.0.contains_key(piece) { 1 } else { self.count_windows(piece, WINDOW) }
+        if self.rank(piece).is_some() { 1 } else { self.count_windows(piece, WINDOW) }
     }
 
     /// Joins the piece window by window. Of each but the last, the last eighth of its tokens is left to the next.
@@ -54,7 +97,7 @@ impl Table {
     /// The tokens of these bytes: of all neighbours that make a token, those that make the one of lowest rank are
     /// joined, the first of them first, until none are left.
     fn join(&self, bytes: &[u8]) -> Joined {
-        let rank = |start: usize, end: usize| self.0.get(&bytes[start..end]).copied();
+        let rank = |start: usize, end: usize| self.rank(&bytes[start..end]);
         let token = |at: usize| Token {
             before: at.saturating_sub(1),
             end: at + 1,

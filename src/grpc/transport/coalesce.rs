@@ -22,10 +22,13 @@ const MIN_BYTES: usize = 4 << 10;
 
 /// A connection whose writes are coalesced.
 ///
-/// A flush is deferred until the connection's task is polled again, and the task is woken at once: by then the running calls
-/// have their answers. The deferred flush happens at the next read, which h2 does in every poll. HTTP/1.1 does not, so there
-/// every write goes straight through. The same holds where calls come one at a time: a task that wakes itself makes the
-/// runtime wake another thread, which costs more than coalescing saves.
+/// Where several calls are running, a flush is deferred until the connection's task is polled again, and the task is woken at
+/// once: by then they have their answers. The deferred flush happens at the next read, which h2 does in every poll. HTTP/1.1
+/// does not, so there every write goes straight through.
+///
+/// Where calls come one at a time, only what one poll writes is gathered: a task that wakes itself makes the runtime wake
+/// another thread, which costs more than that saves. h2 flushes after each large DATA frame, and once more when it has
+/// nothing left to write: that flush is the one that counts.
 pub(crate) struct Coalesce<T> {
     io: T,
     peer: Peer,
@@ -38,21 +41,27 @@ pub(crate) struct Coalesce<T> {
     held: Vec<u8>,
     /// How many bytes of `held` are sent.
     sent: usize,
-    /// A flush was deferred.
+    /// A flush was deferred to the next read.
     due: bool,
+    /// The last write ended with a large DATA frame: one more flush follows the next.
+    more: bool,
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Coalesce<T> {
     /// Without `enabled`, every write goes straight through.
     pub(super) fn new(io: T, peer: Peer, enabled: bool) -> Self {
         let http2 = if enabled { None } else { Some(false) };
-        Self { io, peer, seen: 0, batch: 0, http2, held: Vec::new(), sent: 0, due: false }
+        Self { io, peer, seen: 0, batch: 0, http2, held: Vec::new(), sent: 0, due: false, more: false }
     }
 
-    /// Whether a write is held now.
+    /// Whether writes are held.
     fn holds(&self) -> bool {
-        let more = || self.batch.max(self.peer.requests() - self.seen) > 1;
-        self.http2 == Some(true) && (!self.held.is_empty() || more())
+        self.http2 == Some(true)
+    }
+
+    /// Whether several calls are running.
+    fn is_busy(&self) -> bool {
+        self.batch.max(self.peer.requests() - self.seen) > 1
     }
 
     fn note_read(&mut self, new: &[u8]) {
@@ -88,6 +97,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Coalesce<T> {
         if self.held.is_empty() && bytes > 0 {
             self.held.reserve_exact((2 * bytes).clamp(MIN_BYTES, BATCH_BYTES));
         }
+        // h2 writes a large DATA frame's payload in place, behind what it has buffered.
+        self.more = parts.len() > 1;
         let before = self.held.len();
         for part in parts {
             let room = BATCH_BYTES - self.held.len();
@@ -100,7 +111,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Coalesce<T> {
 impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for Coalesce<T> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         // A peer that reads nothing may still send.
-        if self.due
+        if (self.due || !self.held.is_empty())
             && let Poll::Ready(Err(error)) = self.send(cx)
         {
             return Poll::Ready(Err(error));
@@ -132,6 +143,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Coalesce<T> {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.held.is_empty() {
             return Pin::new(&mut self.io).poll_flush(cx);
+        }
+        let more = std::mem::take(&mut self.more);
+        if !self.is_busy() {
+            return if more { Poll::Ready(Ok(())) } else { self.send(cx) };
         }
         if !self.due {
             self.due = true;
@@ -260,9 +275,20 @@ mod tests {
             self.poll(|connection, cx| connection.poll_read(cx, &mut ReadBuf::new(&mut [0; 64])))
         }
 
-        /// Writes and flushes; whether all of it was taken.
+        /// Writes, as h2 does a large frame, and flushes; whether all of it was taken.
         fn write(&mut self, text: &[u8]) -> bool {
-            let parts = [io::IoSlice::new(&text[..text.len() / 2]), io::IoSlice::new(&text[text.len() / 2..])];
+            let (head, rest) = text.split_at(text.len() / 2);
+            self.write_parts(&[head, rest])
+        }
+
+        /// The same of a small frame.
+        fn write_small(&mut self, text: &[u8]) -> bool {
+            self.write_parts(&[text])
+        }
+
+        fn write_parts(&mut self, parts: &[&[u8]]) -> bool {
+            let text = parts.concat();
+            let parts: Vec<_> = parts.iter().map(|part| io::IoSlice::new(part)).collect();
             let written = self.poll(|connection, cx| connection.poll_write_vectored(cx, &parts));
             assert!(matches!(self.poll(AsyncWrite::poll_flush), Poll::Ready(Ok(()))));
             matches!(written, Poll::Ready(Ok(bytes)) if bytes == text.len())
@@ -355,18 +381,36 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_come_one_by_one_are_not_held() {
+    fn calls_that_come_one_by_one_are_answered_in_the_same_poll() {
         let mut rig = Rig::new(HTTP2, usize::MAX);
-        for (requests, held) in [(1, true), (1, false), (1, false), (3, true), (0, true), (1, false)] {
+        for (requests, busy) in [(1, true), (1, false), (1, false), (3, true), (0, true), (1, false)] {
             rig.connection.io.says = b"request";
             assert!(rig.read().is_ready());
             rig.receive(requests);
             let (sent, woken) = (rig.got().len(), rig.woken());
             assert!(rig.write(b"answer"));
-            assert_eq!((rig.got().len() == sent, rig.woken() > woken), (held, held), "{requests}");
+            assert_eq!((rig.got().len() == sent, rig.woken() > woken), (true, busy), "{requests}");
+            assert!(rig.write_small(b", trailers"));
+            assert_eq!((rig.got().len() == sent, rig.woken() > woken), (busy, busy), "{requests}");
             assert!(rig.read().is_pending());
         }
-        assert_eq!(rig.got().concat(), b"answer".repeat(6));
+        assert_eq!(rig.got(), vec![b"answer, trailers"; 6]);
+    }
+
+    #[test]
+    fn a_large_frame_with_nothing_after_it_waits_for_no_other_call() {
+        let mut rig = Rig::new(HTTP2, usize::MAX);
+        for _ in 0..2 {
+            rig.connection.io.says = b"request";
+            assert!(rig.read().is_ready());
+        }
+        assert!(rig.write(b"message") && rig.got().is_empty());
+        assert!(matches!(rig.poll(AsyncWrite::poll_flush), Poll::Ready(Ok(()))));
+        assert_eq!((rig.got(), rig.woken()), (&[b"message".to_vec()][..], 0));
+        // Should the flush not come, the next poll sends it.
+        assert!(rig.write(b"more") && rig.got().len() == 1);
+        assert!(rig.read().is_pending());
+        assert_eq!(rig.got()[1], b"more");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The filters that templates have besides minijinja's own.
 
-use std::{borrow::Cow, fmt, io};
+use std::{fmt, io};
 
 use minijinja::{
     Environment, Error, ErrorKind, State, Value, filters,
@@ -15,16 +15,16 @@ use crate::{
     time::Moment,
 };
 
-/// A filter from text to text, with at most one constant argument.
-pub(super) type PlainFilter = for<'a> fn(&'a str, &str) -> Cow<'a, str>;
+/// A filter from text to text, with at most one constant argument: adds what it makes to the last.
+pub(super) type PlainFilter = fn(&str, &str, &mut String);
 
 /// Text filters: name, whether it takes an argument, and what it does. Those that minijinja has too do the same.
 const PLAIN: &[(&str, bool, PlainFilter)] = &[
-    ("trim", false, |text, _| Cow::Borrowed(text.trim())),
-    ("xml", false, |text, _| xml::escape(text)),
+    ("trim", false, |text, _, out| out.push_str(text.trim())),
+    ("xml", false, |text, _, out| out.push_str(&xml::escape(text))),
     ("attribute", true, attribute),
-    ("defuse", true, |text, tag| xml::defuse_closing_tag(text, tag)),
-    ("defuse_tags", false, |text, _| tags::defuse(text)),
+    ("defuse", true, |text, tag, out| out.push_str(&xml::defuse_closing_tag(text, tag))),
+    ("defuse_tags", false, |text, _, out| out.push_str(&tags::defuse(text))),
     ("zulu", false, zulu),
 ];
 
@@ -35,17 +35,18 @@ pub(super) fn plain(name: &str) -> Option<(bool, PlainFilter)> {
 }
 
 /// ` name="value"` with a space before it and the value escaped; nothing where the value is empty.
-fn attribute<'a>(value: &'a str, name: &str) -> Cow<'a, str> {
-    if value.is_empty() {
-        Cow::Borrowed("")
-    } else {
-        Cow::Owned(format!(" {name}=\"{}\"", xml::escape_attribute(value)))
+fn attribute(value: &str, name: &str, out: &mut String) {
+    if !value.is_empty() {
+        out.extend([" ", name, "=\"", &xml::escape_attribute(value), "\""]);
     }
 }
 
 /// A local time whose offset is zero, with `Z` for it.
-fn zulu<'a>(time: &'a str, _: &str) -> Cow<'a, str> {
-    time.strip_suffix("+00:00").map_or(Cow::Borrowed(time), |local| Cow::Owned(format!("{local}Z")))
+fn zulu(time: &str, _: &str, out: &mut String) {
+    match time.strip_suffix("+00:00") {
+        Some(local) => out.extend([local, "Z"]),
+        None => out.push_str(time),
+    }
 }
 
 /// Adds a filter to an environment under its name.
@@ -71,15 +72,22 @@ const OF_VALUES: &[(&str, AddFilter)] = &[
 pub(super) fn register(env: &mut Environment<'static>) {
     for &(name, takes_argument, filter) in PLAIN.iter().filter(|(name, ..)| *name != "trim") {
         if takes_argument {
-            env.add_filter(name, move |text: &str, argument: &str| filter(text, argument).into_owned());
+            env.add_filter(name, move |text: &str, argument: &str| filtered(filter, text, argument));
         } else {
-            env.add_filter(name, move |text: &str| filter(text, "").into_owned());
+            env.add_filter(name, move |text: &str| filtered(filter, text, ""));
         }
     }
     for (name, add) in OF_VALUES {
         add(env, name);
     }
     env.add_filter("sum", sum);
+}
+
+/// What a text filter makes of a text.
+pub(super) fn filtered(filter: PlainFilter, text: &str, argument: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    filter(text, argument, &mut out);
+    out
 }
 
 /// Every filter's name.

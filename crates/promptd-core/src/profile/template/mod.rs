@@ -136,10 +136,19 @@ impl Templates {
 
     /// The rendered text. The error is for the profile's author.
     pub fn render(&self, template: &Template, scope: &dyn Scope) -> Result<String, String> {
-        if let Some(text) = template.steps.as_ref().and_then(|steps| steps.run(scope)) {
-            return Ok(text);
+        let mut text = String::with_capacity(template.room());
+        self.render_into(template, scope, &mut text)?;
+        Ok(text)
+    }
+
+    /// The same, added to a text; nothing is added where it fails.
+    pub fn render_into(&self, template: &Template, scope: &dyn Scope, text: &mut String) -> Result<(), String> {
+        let before = text.len();
+        if template.steps.as_ref().and_then(|steps| steps.run(scope, text)).is_none() {
+            text.truncate(before);
+            text.push_str(&self.render_jinja(template, scope)?);
         }
-        self.render_jinja(template, scope)
+        Ok(())
     }
 
     fn render_jinja(&self, template: &Template, scope: &dyn Scope) -> Result<String, String> {
@@ -202,6 +211,12 @@ impl Template {
     pub fn as_name(&self) -> Option<&str> {
         let (name, field) = self.steps.as_ref()?.as_path()?;
         field.is_empty().then_some(name)
+    }
+
+    /// About how many bytes its text takes, where it only puts values into text.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.steps.as_ref().map_or(0, Steps::room)
     }
 
     /// The names that it uses, sorted, without their fields.

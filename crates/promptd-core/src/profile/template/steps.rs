@@ -23,28 +23,32 @@ enum Step {
 }
 
 impl Steps {
-    /// Runs the steps; `None` where a value turned out to be no text.
-    pub(super) fn run(&self, scope: &dyn Scope) -> Option<String> {
-        /// Room for a value: most are a name or a sentence.
-        const VALUE: usize = 96;
-        let room = |step: &Step| if let Step::Raw(text) = step { text.len() } else { VALUE };
-        let mut out = String::with_capacity(self.0.iter().map(room).sum());
+    /// Runs the steps, and adds their text to the last; `None` where a value turned out to be no text.
+    pub(super) fn run(&self, scope: &dyn Scope, out: &mut String) -> Option<()> {
         for step in &self.0 {
             match step {
                 Step::Raw(text) => out.push_str(text),
                 Step::Value { name, field, filters } => {
-                    let mut text = scope.text(name, field)?;
-                    for (filter, argument) in filters {
-                        text = match text {
-                            Cow::Borrowed(text) => filter(text, argument),
-                            Cow::Owned(text) => Cow::Owned(filter(&text, argument).into_owned()),
-                        };
-                    }
-                    out.push_str(&text);
+                    let text = scope.text(name, field)?;
+                    let Some(((last, argument), others)) = filters.split_last() else {
+                        out.push_str(&text);
+                        continue;
+                    };
+                    let filtered = |text: Cow<'_, str>, (filter, argument): &(PlainFilter, String)| {
+                        Cow::Owned(filters::filtered(*filter, &text, argument))
+                    };
+                    last(&others.iter().fold(text, filtered), argument, out);
                 }
             }
         }
-        Some(out)
+        Some(())
+    }
+
+    /// About how many bytes their text takes.
+    pub(super) fn room(&self) -> usize {
+        /// Most values are a name or a sentence.
+        const VALUE: usize = 96;
+        self.0.iter().map(|step| if let Step::Raw(text) = step { text.len() } else { VALUE }).sum()
     }
 
     /// Those of a template that only puts text values into text; `None` where it does more.

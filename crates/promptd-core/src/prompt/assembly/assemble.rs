@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     fit,
-    message::JoinedMessage,
+    message::{JoinedMessage, Section},
     prepared::{self, Prepared, PreparedMessage, PreparedPart, PreparedProfile},
     spans::{self, MAX_SPANS},
 };
@@ -112,6 +112,7 @@ pub(super) fn assemble_in<'a>(
         messages: Vec::with_capacity(profile.parts.len() + turn.conversation.messages.len()),
         cards: Vec::new(),
         sections: Vec::with_capacity(32),
+        rendered: Vec::new(),
         findings: findings.into_iter().map(Cow::Owned).collect(),
         carried: None,
         has_gap: false,
@@ -159,6 +160,8 @@ struct Assembly<'a> {
     messages: Vec<Message<'a>>,
     cards: Vec<Message<'a>>,
     sections: Vec<SectionReport<'a>>,
+    /// Empty between messages: room for the sections of one.
+    rendered: Vec<Section<'a>>,
     findings: Vec<Cow<'a, Finding>>,
     carried: Option<CarriedConversation>,
     /// Whether a volatile section before here has no text: what follows is at another place in a turn that has some.
@@ -185,26 +188,28 @@ impl<'a> Assembly<'a> {
             }
             return;
         }
-        let mut blocks = Vec::with_capacity(spec.sections.len());
+        let mut blocks = std::mem::take(&mut self.rendered);
+        blocks.reserve(spec.sections.len());
         for (index, (section, shared)) in spec.sections.iter().zip(&prepared.sections).enumerate() {
             if let Some(room) = room(section) {
                 let rendered = section::render_within(section, scope, &mut self.budgets, room);
                 let rendered = if depends(section) { for_this_turn(rendered) } else { rendered };
                 self.findings.extend(rendered.findings.into_iter().map(Cow::Owned));
-                blocks.push(Cow::Owned(rendered.blocks));
+                blocks.push(Section::Own(rendered.blocks));
             } else if depends(section) {
                 let rendered = for_this_turn(section::render(section, scope, &mut self.budgets));
                 self.findings.extend(rendered.findings.into_iter().map(Cow::Owned));
-                blocks.push(Cow::Owned(rendered.blocks));
+                blocks.push(Section::Own(rendered.blocks));
             } else {
                 self.findings.extend(shared.findings.iter().map(Cow::Borrowed));
                 blocks.push(match traced {
-                    None => Cow::Borrowed(shared.blocks.as_slice()),
-                    Some(traced) => Cow::Owned(shared.traced_by(&traced[index])),
+                    None => Section::Shared(&shared.blocks),
+                    Some(traced) => Section::Own(shared.traced_by(&traced[index])),
                 });
             }
         }
-        let joined = JoinedMessage::new(spec, blocks, self.next(spec), &mut self.sections);
+        let joined = JoinedMessage::new(spec, &mut blocks, self.next(spec), &mut self.sections);
+        self.rendered = blocks;
         let has_gap = joined.cache_prefix.has_gap;
         if !joined.content.is_empty() {
             self.add(spec, joined.into_message(spec));
@@ -245,6 +250,7 @@ impl<'a> Assembly<'a> {
         let first = clamped(self.messages.len());
         self.carried = window.carried;
         self.messages.extend(window.messages);
+        self.sections.push(window.report);
         self.sections.extend(window.sections.into_iter().map(|mut section| {
             if let Some(position) = &mut section.position {
                 position.holder = position.holder.after(first);
@@ -274,7 +280,7 @@ impl<'a> Assembly<'a> {
 
 /// What a turn's own values made is not stable: other turns have others.
 fn for_this_turn(mut rendered: RenderedSection<'_>) -> RenderedSection<'_> {
-    for block in &mut rendered.blocks {
+    for block in rendered.blocks.iter_mut() {
         if block.report.outcome != Outcome::Omitted {
             block.report.stability = block.report.stability.max(Stability::Session);
         }

@@ -1,16 +1,32 @@
 //! A message of the profile's own: its sections' texts joined, each with its position.
 
-use std::{borrow::Cow, ops::Range};
+use std::borrow::Cow;
 
 use crate::{
     digest::Digest,
     profile::{MessageSpec, Stability},
     prompt::{
-        output::{CachePrefix, Holder, Memo, Message, Position, SectionReport, Size, digest},
-        section::TextBlock,
+        output::{CachePrefix, Holder, Memo, Message, Position, SectionReport, Size, digest::MessageDigest},
+        section::{Blocks, TextBlock},
     },
     text::clamped,
 };
+
+/// A section of a message: one that the revision shares, or one that was rendered for this turn.
+#[expect(clippy::large_enum_variant, reason = "they lie in one list, made once a prompt")]
+pub(super) enum Section<'a> {
+    Shared(&'a [TextBlock<'a>]),
+    Own(Blocks<'a>),
+}
+
+impl<'a> Section<'a> {
+    fn blocks(&self) -> &[TextBlock<'a>] {
+        match self {
+            Self::Shared(blocks) => blocks,
+            Self::Own(blocks) => blocks,
+        }
+    }
+}
 
 /// A message joined from its sections.
 #[derive(Debug)]
@@ -27,26 +43,28 @@ impl JoinedMessage {
     /// Joins the sections of a message that will be at `holder`, and adds their reports to `reports`.
     pub(super) fn new<'a>(
         spec: &MessageSpec,
-        sections: Vec<Cow<'a, [TextBlock<'a>]>>,
+        sections: &mut Vec<Section<'a>>,
         holder: Holder,
         reports: &mut Vec<SectionReport<'a>>,
     ) -> Self {
-        let length = sections.iter().flat_map(|blocks| blocks.iter()).map(|block| block.text().len() + 2).sum();
-        let mut builder = Builder::with_capacity(length);
-        for (blocks, section) in sections.into_iter().zip(&spec.sections) {
+        let mut builder = Builder::new(spec, holder, sections);
+        for (blocks, section) in sections.drain(..).zip(&spec.sections) {
             let separator = section.separator.as_deref().unwrap_or(&spec.separator);
-            let mut position =
-                |block: &TextBlock<'_>| builder.add(block, separator).map(|bytes| Position { holder, bytes });
             match blocks {
-                Cow::Borrowed(blocks) => reports.extend(blocks.iter().map(|block| block.report.at(position(block)))),
-                Cow::Owned(blocks) => reports.extend(blocks.into_iter().map(|block| {
-                    let position = position(&block);
+                Section::Shared(blocks) => reports.extend(blocks.iter().map(|block| {
+                    let position = builder.place(block, separator);
+                    builder.push(block.text());
+                    block.report.at(position)
+                })),
+                Section::Own(blocks) => reports.extend(blocks.into_iter().map(|mut block| {
+                    let position = builder.place(&block, separator);
                     let spans = position.as_ref().map(|at| block.spans(at.bytes.start)).unwrap_or_default();
+                    builder.push_own(&mut block);
                     SectionReport { position, spans, ..block.report }
                 })),
             }
         }
-        builder.finish(spec)
+        builder.finish()
     }
 
     /// The prompt's message, made for one turn.
@@ -85,62 +103,84 @@ impl JoinedMessage {
 
 /// The sections joined so far.
 struct Builder {
+    holder: Holder,
     content: String,
+    /// How many bytes the content will have at most, and of how many texts.
+    length: usize,
+    texts: usize,
     chars: u64,
     stability: Stability,
-    chunks: Vec<Digest>,
-    /// How many bytes and chunks are in the stable prefix.
-    stable: (u64, usize),
-    /// How many bytes are in the prefix that stays the same through a session.
-    session: u64,
-    has_gap: bool,
+    digest: MessageDigest,
+    cache_prefix: CachePrefix,
 }
 
 impl Builder {
-    fn with_capacity(bytes: usize) -> Self {
-        let content = String::with_capacity(bytes);
-        let chunks = Vec::with_capacity(8);
-        Self { content, chars: 0, stability: Stability::Stable, chunks, stable: (0, 0), session: 0, has_gap: false }
+    /// Nothing yet of a message of these sections.
+    fn new(spec: &MessageSpec, holder: Holder, sections: &[Section<'_>]) -> Self {
+        /// Separators are short.
+        const SEPARATOR: usize = 2;
+        let blocks = sections.iter().flat_map(Section::blocks).filter(|block| !block.text().is_empty());
+        let (length, texts) =
+            blocks.fold((0, 0), |(length, texts), block| (length + block.text().len() + SEPARATOR, texts + 1));
+        Self {
+            holder,
+            content: String::new(),
+            length,
+            texts,
+            chars: 0,
+            stability: Stability::Stable,
+            digest: MessageDigest::new(spec.role, &spec.name),
+            cache_prefix: CachePrefix::default(),
+        }
     }
 
-    /// Adds a block, after its separator where it is not the first, and returns its byte range; `None`: it has no text.
-    fn add(&mut self, block: &TextBlock<'_>, separator: &str) -> Option<Range<u32>> {
+    /// Makes place for a block's text, after its separator where it is not the first; `None`: it has no text.
+    fn place(&mut self, block: &TextBlock<'_>, separator: &str) -> Option<Position> {
         if block.text().is_empty() {
-            self.has_gap |= block.report.stability == Stability::Volatile;
+            self.cache_prefix.has_gap |= block.report.stability == Stability::Volatile;
             return None;
         }
         let separator = if self.content.is_empty() { "" } else { block.separator(separator) };
-        self.content.push_str(separator);
-        let start = self.content.len();
-        self.content.push_str(block.text());
+        self.push(separator);
+        let (start, end) = (self.content.len(), self.content.len() + block.text().len());
         self.chars += Size::of(separator).chars + block.chars();
-        self.chunks.push(block.chunk(separator));
+        let chunk = block.chunk(separator);
+        self.digest.add(chunk);
         self.stability = self.stability.max(block.report.stability);
-        let end = self.content.len() as u64;
-        if self.stability == Stability::Stable && !self.has_gap {
-            self.stable = (end, self.chunks.len());
+        let prefix = &mut self.cache_prefix;
+        if self.stability == Stability::Stable && !prefix.has_gap {
+            prefix.bytes = end as u64;
+            prefix.chunks.push(chunk);
         }
-        if self.stability <= Stability::Session && !self.has_gap {
-            self.session = end;
+        if self.stability <= Stability::Session && !prefix.has_gap {
+            prefix.session_bytes = end as u64;
         }
-        Some(clamped(start)..clamped(self.content.len()))
+        Some(Position { holder: self.holder, bytes: clamped(start)..clamped(end) })
     }
 
-    fn finish(mut self, spec: &MessageSpec) -> JoinedMessage {
-        let digest = digest::message(spec.role, &spec.name, &self.chunks);
-        let (bytes, chunks) = self.stable;
-        self.chunks.truncate(chunks);
+    fn push(&mut self, text: &str) {
+        if self.content.capacity() == 0 && !text.is_empty() {
+            self.content.reserve_exact(self.length);
+        }
+        self.content.push_str(text);
+    }
+
+    /// The same of a block that is not needed any more: a message's only text is its content, and not copied.
+    fn push_own(&mut self, block: &mut TextBlock<'_>) {
+        if self.texts == 1 && self.content.is_empty() {
+            self.content = block.take_text();
+        } else {
+            self.push(block.text());
+        }
+    }
+
+    fn finish(self) -> JoinedMessage {
         JoinedMessage {
             size: Size { bytes: self.content.len() as u64, chars: self.chars, tokens: None },
             content: self.content,
             stability: self.stability,
-            digest,
-            cache_prefix: CachePrefix {
-                bytes,
-                chunks: self.chunks,
-                session_bytes: self.session,
-                has_gap: self.has_gap,
-            },
+            digest: self.digest.finish(),
+            cache_prefix: self.cache_prefix,
         }
     }
 }

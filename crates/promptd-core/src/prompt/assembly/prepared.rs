@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Deref, sync::OnceLock};
 
 use super::{
     block_counts::{BlockCount, SharedCounts},
-    message::JoinedMessage,
+    message::{JoinedMessage, Section},
 };
 use crate::{
     finding::Finding,
@@ -77,7 +77,7 @@ impl PreparedProfile {
             Part::Conversation(_) => None,
         });
         let blocks = messages.flat_map(|(spec, prepared)| {
-            let blocks = prepared.sections.iter().flat_map(|rendered| &rendered.blocks);
+            let blocks = prepared.sections.iter().flat_map(|rendered| &*rendered.blocks);
             blocks.map(|block| (block.text(), spec.separator.as_str()))
         });
         self.tokens.get(encoding, blocks)
@@ -137,20 +137,21 @@ fn prepare_message(spec: &MessageSpec, scope: &TurnScope<'_>, budgets: &mut Budg
     let mut sections: Vec<RenderedSection<'static>> = spec.sections.iter().map(render).collect();
     for (rendered, section) in sections.iter_mut().zip(&spec.sections) {
         let separator = section.separator.as_deref().unwrap_or(&spec.separator);
-        for block in &mut rendered.blocks {
+        for block in rendered.blocks.iter_mut() {
             block.report.shared = Some(*blocks);
             *blocks += 1;
             block.hash(separator);
         }
     }
     let mut reports = Vec::new();
-    let shared = sections.iter().map(|rendered| Cow::Borrowed(rendered.blocks.as_slice())).collect();
-    let message = JoinedMessage::new(spec, shared, Holder::Message(0), &mut reports);
+    let mut shared: Vec<_> = sections.iter().map(|rendered| Section::Shared(&rendered.blocks)).collect();
+    let message = JoinedMessage::new(spec, &mut shared, Holder::Message(0), &mut reports);
     let message = PreparedMessage {
         message,
         sections: reports.into_iter().map(SectionReport::into_owned).collect(),
         findings: sections.iter().flat_map(|rendered| rendered.findings.iter().cloned()).collect(),
         memo: Memo::default(),
     };
+    drop(shared);
     PreparedPart { sections, message: Some(message) }
 }

@@ -62,7 +62,7 @@ pub(super) fn carry<'a>(
         role: message.role,
         name: "",
         ephemeral: false,
-        digest: digest::message(message.role, "", &[digest::chunk("", &content)]),
+        digest: digest::message(message.role, "", digest::chunk("", &content)),
         cache_prefix: Cow::default(),
         memo: None,
         size,

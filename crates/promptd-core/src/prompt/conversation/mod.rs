@@ -15,7 +15,7 @@ mod window;
 mod within;
 
 use super::{
-    output::{CarriedConversation, SectionReport},
+    output::{CarriedConversation, Outcome, SectionReport},
     scope::TurnScope,
 };
 use crate::{
@@ -29,7 +29,7 @@ use message::CarriedSize;
 use trim::TrimBudget;
 use units::Unit;
 pub(crate) use window::ConversationWindow;
-use window::{LeftOut, limited_window, none_carried, summary, system_message};
+use window::{LeftOut, limited_window, none_carried, report, summary, system_message};
 pub(crate) use within::carry_within;
 
 /// The report for a profile that has no place for a conversation.
@@ -55,7 +55,7 @@ fn carry_trimmed<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>, most: Optio
         return ConversationWindow::omitted(conversation, reason);
     }
     let all = &conversation.messages;
-    let mut window = ConversationWindow::default();
+    let mut window = ConversationWindow::new(report(Outcome::Included, ""));
     let mut left_out = LeftOut::default();
     let mut lost: Vec<SectionReport<'static>> = Vec::new();
     let mut kept: Vec<usize> = (0..all.len()).collect();
@@ -98,7 +98,7 @@ fn carry_trimmed<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>, most: Optio
     window.sections.append(&mut lost);
     let sizes: Vec<CarriedSize> =
         indices.iter().map(|&index| message::carry(spec, scope, index, result_limit, &mut window)).collect();
-    window.sections.insert(0, summary(all, &indices, &sizes, &left_out));
+    window.report = summary(all, &indices, &sizes, &left_out);
     window.carried = (!indices.is_empty()).then_some(carried);
     if newest == Some(0) {
         window.findings.push(none_carried(conversation, Severity::Warning));

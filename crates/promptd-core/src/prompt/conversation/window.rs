@@ -15,11 +15,13 @@ use crate::{
 };
 
 /// The messages that are carried, and what became of the rest.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ConversationWindow<'a> {
     /// In order.
     pub messages: Vec<Message<'a>>,
-    /// One for the window, and one for each message that was cut or lost; positions count from the first carried message.
+    /// What became of the conversation as a whole.
+    pub report: SectionReport<'static>,
+    /// One for each message that was cut or lost; positions count from the first carried message.
     pub sections: Vec<SectionReport<'static>>,
     pub findings: Vec<Finding>,
     /// What of the history comes before.
@@ -29,10 +31,22 @@ pub(crate) struct ConversationWindow<'a> {
 }
 
 impl ConversationWindow<'_> {
+    /// No messages yet.
+    pub(super) fn new(report: SectionReport<'static>) -> Self {
+        Self {
+            messages: Vec::new(),
+            report,
+            sections: Vec::new(),
+            findings: Vec::new(),
+            trimmed: TrimmedHistory::default(),
+            carried: None,
+        }
+    }
+
     /// No messages, for a reason.
     pub(crate) fn omitted(conversation: &Conversation, reason: &'static str) -> Self {
         let original = Size::sum(conversation.messages.iter().map(|message| Size::of(&message.content)));
-        Self { sections: vec![SectionReport { original, ..report(Outcome::Omitted, reason) }], ..Self::default() }
+        Self::new(SectionReport { original, ..report(Outcome::Omitted, reason) })
     }
 
     /// Reports units of the newest turn as lost, since they do not fit between its user's message and its newest calls.

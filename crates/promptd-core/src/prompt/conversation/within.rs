@@ -34,7 +34,7 @@ pub(crate) fn carry_within<'a>(
     let mut window = carry_trimmed(spec, scope, Some(most));
     if window.messages.len() < whole.messages.len() {
         let shown = size(&window, room.unit);
-        let report = &mut window.sections[0];
+        let report = &mut window.report;
         (report.outcome, report.reason) = (Outcome::Truncated, format!("{} {}", report.reason, room.reason).into());
         let (shown, need) = (thousands(shown as u64), thousands(need as u64));
         let message = format!("the conversation: {shown} of {need} {} fit into the prompt's budget", room.unit);

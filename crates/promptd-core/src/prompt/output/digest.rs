@@ -15,17 +15,38 @@ pub(crate) fn chunk(separator: &str, text: &str) -> Digest {
     Digest(hasher.finalize().into())
 }
 
-/// The digest of a message: SHA-256 of the role, a line feed, the name, a line feed, and the digests of its chunks.
+/// The digest of a message, while its chunks come: SHA-256 of the role, a line feed, the name, a line feed, and the digests
+/// of its chunks.
+pub(crate) struct MessageDigest(Sha256);
+
+impl MessageDigest {
+    /// That of a message without chunks.
+    pub(crate) fn new(role: Role, name: &str) -> Self {
+        let mut hasher = Sha256::new();
+        for part in [role.as_str(), "\n", name, "\n"] {
+            hasher.update(part.as_bytes());
+        }
+        Self(hasher)
+    }
+
+    /// Adds the next chunk, by its digest.
+    pub(crate) fn add(&mut self, chunk: Digest) {
+        self.0.update(chunk.0);
+    }
+
+    /// The digest.
+    #[must_use]
+    pub(crate) fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
+/// The digest of a message of one chunk.
 #[must_use]
-pub(crate) fn message(role: Role, name: &str, chunks: &[Digest]) -> Digest {
-    let mut hasher = Sha256::new();
-    for part in [role.as_str(), "\n", name, "\n"] {
-        hasher.update(part.as_bytes());
-    }
-    for chunk in chunks {
-        hasher.update(chunk.0);
-    }
-    Digest(hasher.finalize().into())
+pub(crate) fn message(role: Role, name: &str, chunk: Digest) -> Digest {
+    let mut digest = MessageDigest::new(role, name);
+    digest.add(chunk);
+    digest.finish()
 }
 
 /// The digest of a prompt: SHA-256 of its messages' digests, 32 bytes each, in order. Also that of the stable prefix:

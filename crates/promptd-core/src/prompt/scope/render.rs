@@ -14,12 +14,21 @@ use crate::{
 impl TurnScope<'_> {
     /// The rendered text of a section's template. The error is for the profile's author.
     pub(crate) fn render(&self, spec: &SectionSpec, template: &Template, names: &dyn Places) -> Result<Text, String> {
-        let text = self.profile.templates.render(template, names)?;
-        if !self.traced {
-            return Ok(text.into());
-        }
-        let trace = self.trace(spec, template, names, &text);
-        Ok(Text::traced(text, trace))
+        let mut text = self.new_text(template.room());
+        self.render_into(&mut text, spec, template, names)?;
+        Ok(text)
+    }
+
+    /// The same, added to a text; nothing is added where it fails.
+    pub(crate) fn render_into(
+        &self,
+        text: &mut Text,
+        spec: &SectionSpec,
+        template: &Template,
+        names: &dyn Places,
+    ) -> Result<(), String> {
+        let render = |string: &mut String| self.profile.templates.render_into(template, names, string);
+        text.write(render, |written| self.trace(spec, template, names, written))
     }
 
     /// The same of a template that may be absent: then it is empty.

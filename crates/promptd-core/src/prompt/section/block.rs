@@ -33,6 +33,11 @@ impl<'a> TextBlock<'a> {
         self.text.as_str()
     }
 
+    /// The text, which the block no longer has.
+    pub(crate) fn take_text(&mut self) -> String {
+        std::mem::take(&mut self.text).into_string()
+    }
+
     /// Where the text's bytes came from, for a text that begins at byte `start` of its message.
     pub(crate) fn spans(&self, start: u32) -> Box<[Span]> {
         self.text.trace().map(|trace| trace.spans(start)).unwrap_or_default()

@@ -1,5 +1,7 @@
 //! The workspace's context files under fair limits: five-layer's third layer.
 
+use std::iter;
+
 use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     finding::Finding,
@@ -67,7 +69,7 @@ pub(super) fn render<'a>(
             Err(error) => return RenderedSection::failed(spec, scope, &error),
         }
     };
-    rendered.blocks.insert(0, head);
+    rendered.blocks = iter::once(head).chain(rendered.blocks).collect();
     rendered
 }
 

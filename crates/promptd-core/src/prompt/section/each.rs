@@ -1,11 +1,13 @@
 //! Sections that are a template for each of a list.
 
+use std::ops::Range;
+
 use minijinja::{Value, value::ValueKind};
 
 use super::{block::TextBlock, rendered::RenderedSection};
 use crate::{
     finding::{Code, Finding, Place},
-    profile::{Each, Scope, SectionSpec, Step, Templates, Unit, ValuePlace},
+    profile::{Each, Scope, SectionSpec, Step, Template, Templates, Unit, ValuePlace},
     prompt::{
         budget::Budgets,
         output::{Origin, OriginKind, Size},
@@ -26,150 +28,269 @@ pub(super) fn render<'a>(
     scope: &TurnScope<'a>,
     budgets: &mut Budgets,
 ) -> RenderedSection<'a> {
-    match entries(spec, each, scope) {
-        Ok(entries) if entries.is_empty() => RenderedSection::omitted(spec),
-        Ok(entries) => match Around::new(spec, each, scope) {
-            Ok(around) => fill(&around, &entries, budgets),
-            Err(error) => RenderedSection::failed(spec, scope, &error),
-        },
+    match Listed::of_turn(spec, each, scope) {
+        Ok(Some(listed)) => listed.fill(budgets),
+        Ok(None) => RenderedSection::omitted(spec),
         Err(error) => RenderedSection::failed(spec, scope, &error),
     }
 }
 
-/// A section, with what is around its entries.
-struct Around<'a, 's> {
+/// A section with all of its entries, of which there is one at least.
+#[derive(Clone)]
+struct Listed<'a, 's> {
     spec: &'a SectionSpec,
     each: &'s Each,
     scope: &'s TurnScope<'a>,
-    header: Text,
-    footer: Text,
+    /// The header, the entries and what is between them, and the footer.
+    text: Text,
+    /// How long the header is.
+    header: usize,
+    /// Where each entry is in the text.
+    entries: Vec<Range<usize>>,
 }
 
-impl<'a, 's> Around<'a, 's> {
-    fn new(spec: &'a SectionSpec, each: &'s Each, scope: &'s TurnScope<'a>) -> Result<Self, String> {
-        let (header, footer) =
-            (scope.render_any(spec, each.header.as_ref())?, scope.render_any(spec, each.footer.as_ref())?);
-        Ok(Self { spec, each, scope, header, footer })
-    }
-
-    /// The section's text with these entries.
-    fn join(&self, entries: &[Text]) -> Text {
-        let Self { spec, each, scope, header, footer } = self;
-        let between =
-            |text: &mut Text| text.push(&each.between, || Trace::written(each.between.len(), &scope.own(spec)));
-        join(scope.new_text(length(header, entries, &each.between, footer)), header, entries, between, footer)
-    }
-}
-
-/// The section within the profile's budget, and within the room that the prompt's own leaves.
-fn fill<'a>(around: &Around<'a, '_>, entries: &[Text], budgets: &mut Budgets) -> RenderedSection<'a> {
-    let (mut rendered, shown) = within_own_budget(around, entries, budgets);
-    let Some(room) = budgets.room() else { return rendered };
-    let Around { spec, each, header, footer, .. } = around;
-    let mut used = chars(header.as_str()) + chars(footer.as_str());
-    let fits = |(index, entry): &(usize, &Text)| {
-        used += chars(entry.as_str()) + if *index == 0 { 0 } else { chars(&each.between) };
-        used <= room
-    };
-    let taken = &entries[..shown];
-    let fitting = if each.newest_last {
-        &taken[shown - taken.iter().rev().enumerate().take_while(fits).count()..]
-    } else {
-        &taken[..taken.iter().enumerate().take_while(fits).count()]
-    };
-    let fit = fitting.len();
-    if fit < shown
-        && let Some(block) = rendered.blocks.pop()
-    {
-        let all = thousands(entries.len() as u64);
-        let reason = format!("{} of {all} entries are shown.", thousands(fit as u64));
-        let original = block.report.original;
-        rendered.blocks.push(if fit == 0 {
-            TextBlock::dropped(&*spec.id, spec.stability, reason, original)
+impl<'a, 's> Listed<'a, 's> {
+    /// With the entries that the turn has; `None`: it has none.
+    fn of_turn(spec: &'a SectionSpec, each: &'s Each, scope: &'s TurnScope<'a>) -> Result<Option<Self>, String> {
+        if each.list.as_name() == Some("knowledge") {
+            let length: usize = scope.knowledge().map(|snippet| snippet.content.len() + each.entry.room()).sum();
+            return Self::new(spec, each, scope, length, Self::add_knowledge);
+        }
+        let templates = &scope.profile.templates;
+        let list = if scope.traced {
+            templates.evaluate_located(&each.list, scope)?
         } else {
-            let text = around.join(fitting);
-            let included = Size::of(text.as_str());
-            TextBlock::included(&*spec.id, spec.stability, text).truncated(reason, original, included)
-        });
+            templates.evaluate(&each.list, scope)?
+        };
+        Self::of_list(spec, each, scope, &list)
     }
-    rendered
-}
 
-/// The section within the profile's budget, and how many entries it shows.
-fn within_own_budget<'a>(
-    around: &Around<'a, '_>,
-    entries: &[Text],
-    budgets: &mut Budgets,
-) -> (RenderedSection<'a>, usize) {
-    let Around { spec, each, scope, header, footer } = around;
-    let (spec, each, scope) = (*spec, *each, *scope);
-    let whole = || around.join(entries);
-    let Some(budget) = each.budget else {
-        let block = TextBlock::included(&*spec.id, spec.stability, whole());
+    /// With the items of a list.
+    fn of_list(
+        spec: &'a SectionSpec,
+        each: &'s Each,
+        scope: &'s TurnScope<'a>,
+        list: &Value,
+    ) -> Result<Option<Self>, String> {
+        let length = list.len().unwrap_or(0) * each.entry.room();
+        Self::new(spec, each, scope, length, |listed| listed.add_items(list))
+    }
+
+    /// With what `add` adds, about `length` bytes.
+    fn new(
+        spec: &'a SectionSpec,
+        each: &'s Each,
+        scope: &'s TurnScope<'a>,
+        length: usize,
+        add: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<Option<Self>, String> {
+        let around = [&each.header, &each.footer].into_iter().flatten().map(Template::room).sum::<usize>();
+        let mut listed =
+            Self { spec, each, scope, text: scope.new_text(length + around), header: 0, entries: Vec::new() };
+        // Without an entry it does not matter whether the header could be written.
+        let header = listed.around(each.header.as_ref());
+        listed.header = listed.text.as_str().len();
+        add(&mut listed)?;
+        if listed.entries.is_empty() {
+            return Ok(None);
+        }
+        header?;
+        listed.around(each.footer.as_ref())?;
+        Ok(Some(listed))
+    }
+
+    fn around(&mut self, template: Option<&Template>) -> Result<(), String> {
+        let Self { spec, scope, text, .. } = self;
+        template.map_or(Ok(()), |template| scope.render_into(text, spec, template, *scope))
+    }
+
+    fn add(&mut self, names: &dyn Places) -> Result<(), String> {
+        let Self { spec, each, scope, text, entries, .. } = self;
+        if !entries.is_empty() {
+            text.push(&each.between, || Trace::written(each.between.len(), &scope.own(spec)));
+        }
+        let start = text.as_str().len();
+        scope.render_into(text, spec, &each.entry, names)?;
+        entries.push(start..text.as_str().len());
+        Ok(())
+    }
+
+    /// Snippets can be many and large: they are borrowed, not copied into values.
+    fn add_knowledge(&mut self) -> Result<(), String> {
+        let scope = self.scope;
+        for (index, Snippet { content, source, title }) in scope.knowledge().enumerate() {
+            let own =
+                [("content", Local::Text(content)), ("source", Local::Text(source)), ("title", Local::Text(title))];
+            let origins = |name: &str, steps: &[Step]| {
+                below(&ValuePlace::root("knowledge").below(Step::Item(index)), name, steps, scope)
+            };
+            self.add(&Locals { own: &own, outer: scope, origins: &origins })?;
+        }
+        Ok(())
+    }
+
+    fn add_items(&mut self, list: &Value) -> Result<(), String> {
+        let (each, scope) = (self.each, self.scope);
+        for (index, item) in list.try_iter().map_err(|e| e.to_string())?.enumerate() {
+            let fields = locals(&item)?;
+            let mut own: Vec<(&str, Local<'_>)> =
+                fields.iter().map(|(name, value)| (name.as_str(), Local::Value(value.clone()))).collect();
+            own.push(("index", Local::Value(Value::from(index + 1))));
+            own.push(("item", Local::Value(item.clone())));
+            let origins = |name: &str, steps: &[Step]| {
+                let at = || item_place(each, list, index, &item, scope);
+                if name == "index" {
+                    Found::worked_out(Origin::new(OriginKind::Fact, "index"))
+                } else {
+                    below(&at(), if name == "item" { "" } else { name }, steps, scope)
+                }
+            };
+            self.add(&Locals { own: &own, outer: scope, origins: &origins })?;
+        }
+        Ok(())
+    }
+
+    /// The text of one entry.
+    fn entry(&self, index: usize) -> &str {
+        &self.text.as_str()[self.entries[index].clone()]
+    }
+
+    /// The header, and the footer.
+    fn outside(&self) -> [&str; 2] {
+        let text = self.text.as_str();
+        [&text[..self.header], &text[self.footer()..]]
+    }
+
+    /// Where the footer begins.
+    fn footer(&self) -> usize {
+        self.entries.last().map_or(self.header, |last| last.end)
+    }
+
+    /// The text with some of its entries, neighbours of each other; none without any.
+    fn part(&self, shown: Range<usize>) -> Text {
+        let Some([first, .., last] | [first @ last]) = self.entries.get(shown) else { return Text::default() };
+        let mut text = self.text.slice(0..self.header);
+        text.append(&self.text.slice(first.start..last.end));
+        text.append(&self.text.slice(self.footer()..self.text.as_str().len()));
+        text
+    }
+
+    /// The section with all of its entries.
+    fn whole(self) -> TextBlock<'a> {
+        TextBlock::included(&*self.spec.id, self.spec.stability, self.text)
+    }
+
+    /// The section within the profile's budget, and within the room that the prompt's own leaves.
+    fn fill(self, budgets: &mut Budgets) -> RenderedSection<'a> {
+        let Some(room) = budgets.room() else { return self.within_own_budget(budgets).0 };
+        let (mut rendered, shown) = self.clone().within_own_budget(budgets);
+        let [header, footer] = self.outside().map(chars);
+        let mut used = header + footer;
+        let mut fits = |(place, index): &(usize, usize)| {
+            used += chars(self.entry(*index)) + if *place == 0 { 0 } else { chars(&self.each.between) };
+            used <= room
+        };
+        let fitting = if self.each.newest_last {
+            shown - (0..shown).rev().enumerate().take_while(&mut fits).count()..shown
+        } else {
+            0..(0..shown).enumerate().take_while(&mut fits).count()
+        };
+        let fit = fitting.len();
+        if fit < shown
+            && let Some(block) = rendered.blocks.pop()
+        {
+            let (all, original) = (self.entries.len(), block.report.original);
+            let reason = entries_shown(fit, all);
+            rendered.blocks.push(self.with(fitting, reason, original));
+        }
+        rendered
+    }
+
+    /// The section with a part of its entries, since a limit keeps the others out.
+    fn with(&self, shown: Range<usize>, reason: String, original: Size) -> TextBlock<'a> {
+        let Self { spec, .. } = self;
+        if shown.is_empty() {
+            return TextBlock::dropped(&*spec.id, spec.stability, reason, original);
+        }
+        let text = self.part(shown);
+        let included = Size::of(text.as_str());
+        TextBlock::included(&*spec.id, spec.stability, text).truncated(reason, original, included)
+    }
+
+    /// The section within the profile's budget, and how many entries it shows.
+    fn within_own_budget(self, budgets: &mut Budgets) -> (RenderedSection<'a>, usize) {
+        let Self { spec, each, scope, .. } = self;
+        let count = self.entries.len();
+        let Some(budget) = each.budget else { return (self.limited_by_list(), count) };
+        let rest = budgets.rest(budget);
+        let name = &scope.profile.budgets[budget].name;
+        if each.whole {
+            let cost = budgets.cost(budget, self.text.as_str());
+            if cost <= rest {
+                budgets.take(budget, cost);
+                return (self.whole().into(), count);
+            }
+            let reason =
+                format!("It takes {cost} of the {rest} left in the budget `{name}`, and stands whole or not at all.");
+            let block = TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), Size::of(self.text.as_str()));
+            let findings = vec![exceeded(spec, each, scope, &reason)];
+            return (RenderedSection { blocks: block.into(), findings }, 0);
+        }
+        let mut cost: u64 = self.outside().map(|text| budgets.cost(budget, text)).into_iter().sum();
+        let between = budgets.cost(budget, &each.between);
+        let mut fit = 0;
+        for index in 0..count {
+            let next = cost + budgets.entry(budget, self.entry(index)) + if fit == 0 { 0 } else { between };
+            if next > rest {
+                break;
+            }
+            cost = next;
+            fit += 1;
+        }
+        if fit == count {
+            budgets.take(budget, cost);
+            return (self.whole().into(), fit);
+        }
+        budgets.overflow(budget, if fit == 0 { 0 } else { cost });
+        let reason = format!("{fit} of {} entries fit into the budget `{name}`.", thousands(count as u64));
+        let original = Size::of(self.text.as_str());
+        let (block, finding) = if scope.profile.budgets[budget].unit == Unit::Entries {
+            let block = if fit == 0 {
+                TextBlock::omitted(&*spec.id, spec.stability, "")
+            } else {
+                TextBlock::included(&*spec.id, spec.stability, self.part(0..fit))
+            };
+            let finding = limited(spec, each, scope, &reason);
+            (block.limited(reason, original), finding)
+        } else {
+            let finding = exceeded(spec, each, scope, &reason);
+            (self.with(0..fit, reason, original), finding)
+        };
+        (RenderedSection { blocks: block.into(), findings: vec![finding] }, fit)
+    }
+
+    /// The section without a budget: what its filters keep out of its list is no loss.
+    fn limited_by_list(self) -> RenderedSection<'a> {
+        let Self { spec, each, scope, .. } = self;
         // A bare name is the list itself: nothing can be missing, and making a list's value can be expensive.
         let all = if each.list.as_name().is_some() { Value::UNDEFINED } else { scope.value(&each.of) };
-        let Some(count) = all.len().filter(|count| *count > entries.len()) else {
-            return (block.into(), entries.len());
-        };
-        let reason = format!("{} of {} entries are shown.", thousands(entries.len() as u64), thousands(count as u64));
-        let included = block.report.included;
+        let shown = self.entries.len();
+        let Some(count) = all.len().filter(|count| *count > shown) else { return self.whole().into() };
+        let reason = entries_shown(shown, count);
+        let block = self.whole();
         // An entry that is not shown may be one that the template cannot write: that is no fault of this prompt.
-        let original =
-            entries_of(spec, each, &all, scope).map_or(included, |entries| Size::of(around.join(&entries).as_str()));
-        let finding = limited(spec, each, scope, &reason);
-        let limited = RenderedSection { blocks: vec![block.limited(reason, original)], findings: vec![finding] };
-        return (limited, entries.len());
-    };
-
-    let rest = budgets.rest(budget);
-    let name = &scope.profile.budgets[budget].name;
-    if each.whole {
-        let text = whole();
-        let cost = budgets.cost(budget, text.as_str());
-        if cost <= rest {
-            budgets.take(budget, cost);
-            return (TextBlock::included(&*spec.id, spec.stability, text).into(), entries.len());
-        }
-        let reason =
-            format!("It takes {cost} of the {rest} left in the budget `{name}`, and stands whole or not at all.");
-        let block = TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), Size::of(text.as_str()));
-        return (RenderedSection { blocks: vec![block], findings: vec![exceeded(spec, each, scope, &reason)] }, 0);
-    }
-    let mut cost = budgets.cost(budget, header.as_str()) + budgets.cost(budget, footer.as_str());
-    let between = budgets.cost(budget, &each.between);
-    let mut fit = 0;
-    for entry in entries {
-        let next = cost + budgets.entry(budget, entry.as_str()) + if fit == 0 { 0 } else { between };
-        if next > rest {
-            break;
-        }
-        cost = next;
-        fit += 1;
-    }
-    if fit == entries.len() {
-        budgets.take(budget, cost);
-        return (TextBlock::included(&*spec.id, spec.stability, whole()).into(), fit);
-    }
-    budgets.overflow(budget, if fit == 0 { 0 } else { cost });
-    let reason = format!("{fit} of {} entries fit into the budget `{name}`.", thousands(entries.len() as u64));
-    let original = Size::of(whole().as_str());
-    let text = if fit == 0 { Text::default() } else { around.join(&entries[..fit]) };
-    if scope.profile.budgets[budget].unit == Unit::Entries {
-        let block = if fit == 0 {
-            TextBlock::omitted(&*spec.id, spec.stability, "")
-        } else {
-            TextBlock::included(&*spec.id, spec.stability, text)
+        let original = match Self::of_list(spec, each, scope, &all) {
+            Ok(Some(all)) => Size::of(all.text.as_str()),
+            Ok(None) | Err(_) => block.report.included,
         };
         let finding = limited(spec, each, scope, &reason);
-        return (RenderedSection { blocks: vec![block.limited(reason, original)], findings: vec![finding] }, fit);
+        RenderedSection { blocks: block.limited(reason, original).into(), findings: vec![finding] }
     }
-    let block = if fit == 0 {
-        TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), original)
-    } else {
-        let included = Size::of(text.as_str());
-        TextBlock::included(&*spec.id, spec.stability, text).truncated(reason.clone(), original, included)
-    };
-    (RenderedSection { blocks: vec![block], findings: vec![exceeded(spec, each, scope, &reason)] }, fit)
+}
+
+fn entries_shown(shown: usize, all: usize) -> String {
+    let [shown, all] = [shown, all].map(|count| thousands(count as u64));
+    format!("{shown} of {all} entries are shown.")
 }
 
 /// The finding of a window that the profile is meant to have.
@@ -189,70 +310,6 @@ fn place(each: &Each, scope: &TurnScope<'_>) -> Place {
 
 fn message(spec: &SectionSpec, reason: &str) -> String {
     format!("section `{}`: {}", spec.id, reason.trim_end_matches('.'))
-}
-
-fn length(header: &Text, entries: &[Text], between: &str, footer: &Text) -> usize {
-    let entries = entries.iter().map(|entry| entry.as_str().len() + between.len()).sum::<usize>();
-    header.as_str().len() + entries + footer.as_str().len()
-}
-
-fn join(mut text: Text, header: &Text, entries: &[Text], between: impl Fn(&mut Text), footer: &Text) -> Text {
-    text.append(header);
-    for (index, entry) in entries.iter().enumerate() {
-        if index > 0 {
-            between(&mut text);
-        }
-        text.append(entry);
-    }
-    text.append(footer);
-    text
-}
-
-/// Every entry's text.
-fn entries(spec: &SectionSpec, each: &Each, scope: &TurnScope<'_>) -> Result<Vec<Text>, String> {
-    let templates = &scope.profile.templates;
-    let render = |names: &dyn Places| scope.render(spec, &each.entry, names);
-    // Snippets can be many and large: they are borrowed, not copied into values.
-    if each.list.as_name() == Some("knowledge") {
-        let entry = |(index, Snippet { content, source, title }): (usize, &Snippet)| {
-            let own =
-                [("content", Local::Text(content)), ("source", Local::Text(source)), ("title", Local::Text(title))];
-            let place = ValuePlace::root("knowledge").below(Step::Item(index));
-            render(&Locals { own: &own, outer: scope, origins: &|name, steps| below(&place, name, steps, scope) })
-        };
-        return scope.knowledge().enumerate().map(entry).collect();
-    }
-    let list = if scope.traced {
-        templates.evaluate_located(&each.list, scope)?
-    } else {
-        templates.evaluate(&each.list, scope)?
-    };
-    entries_of(spec, each, &list, scope)
-}
-
-/// The texts of a list's items.
-fn entries_of(spec: &SectionSpec, each: &Each, list: &Value, scope: &TurnScope<'_>) -> Result<Vec<Text>, String> {
-    let render = |names: &dyn Places| scope.render(spec, &each.entry, names);
-    let items = list.try_iter().map_err(|e| e.to_string())?;
-    items
-        .enumerate()
-        .map(|(index, item)| {
-            let fields = locals(&item)?;
-            let mut own: Vec<(&str, Local<'_>)> =
-                fields.iter().map(|(name, value)| (name.as_str(), Local::Value(value.clone()))).collect();
-            own.push(("index", Local::Value(Value::from(index + 1))));
-            own.push(("item", Local::Value(item.clone())));
-            let origins = |name: &str, steps: &[Step]| {
-                let at = || item_place(each, list, index, &item, scope);
-                if name == "index" {
-                    Found::worked_out(Origin::new(OriginKind::Fact, "index"))
-                } else {
-                    below(&at(), if name == "item" { "" } else { name }, steps, scope)
-                }
-            };
-            render(&Locals { own: &own, outer: scope, origins: &origins })
-        })
-        .collect()
 }
 
 /// What is found at a field of a place; an empty name is the place itself.

@@ -2,6 +2,7 @@
 
 mod active_skill;
 mod block;
+mod blocks;
 mod context_files;
 mod each;
 mod facts;
@@ -13,6 +14,7 @@ mod within;
 
 pub(super) use active_skill::check as check_active_skill;
 pub(super) use block::TextBlock;
+pub(super) use blocks::Blocks;
 pub(super) use rendered::RenderedSection;
 pub(super) use within::{is_elastic, render_within};
 

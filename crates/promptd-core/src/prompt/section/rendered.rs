@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::block::TextBlock;
+use super::{block::TextBlock, blocks::Blocks};
 use crate::{
     finding::{Code, Finding, Place},
     profile::{Scope, SectionSpec},
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RenderedSection<'a> {
     /// In order; a block without text is reported and nothing more.
-    pub blocks: Vec<TextBlock<'a>>,
+    pub blocks: Blocks<'a>,
     pub findings: Vec<Finding>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> RenderedSection<'a> {
         let message = format!("the section `{}` of the profile `{}` failed: {error}", spec.id, scope.profile.name);
         let reason = "Its template failed; a finding says how.";
         let block = TextBlock::dropped(&*spec.id, spec.stability, reason, Size::default());
-        Self { blocks: vec![block], findings: vec![Finding::new(Code::TemplateFailed, Place::Unplaced, message)] }
+        Self { blocks: block.into(), findings: vec![Finding::new(Code::TemplateFailed, Place::Unplaced, message)] }
     }
 
     /// The section, omitted or failed, unless its condition holds; `None`: it holds.
@@ -83,8 +83,8 @@ impl<'a> RenderedSection<'a> {
     }
 
     /// Its blocks, with the traces of the same section that was rendered with spans.
-    pub(crate) fn traced_by(&self, other: &RenderedSection<'_>) -> Vec<TextBlock<'a>> {
-        self.blocks.iter().cloned().zip(&other.blocks).map(|(block, other)| block.traced_by(other)).collect()
+    pub(crate) fn traced_by(&self, other: &RenderedSection<'_>) -> Blocks<'a> {
+        self.blocks.iter().cloned().zip(&*other.blocks).map(|(block, other)| block.traced_by(other)).collect()
     }
 
     /// The same, borrowing nothing.
@@ -98,6 +98,6 @@ impl<'a> RenderedSection<'a> {
 
 impl<'a> From<TextBlock<'a>> for RenderedSection<'a> {
     fn from(block: TextBlock<'a>) -> Self {
-        Self { blocks: vec![block], findings: Vec::new() }
+        Self { blocks: block.into(), findings: Vec::new() }
     }
 }

@@ -80,7 +80,7 @@ fn none_fit<'a>(spec: &'a SectionSpec, skills: &[&Skill], max_block_chars: usize
     let loss = format!("none of {} skills is listed: the limits leave no room for one", skills.len());
     let block = TextBlock::dropped(&*spec.id, spec.stability, format!("{loss}."), Size::of(whole.as_str()));
     let block = block.of_at_most(max_block_chars);
-    RenderedSection { blocks: vec![block], findings: vec![Finding::new(Code::SkillsTruncated, Place::Unplaced, loss)] }
+    RenderedSection { blocks: block.into(), findings: vec![Finding::new(Code::SkillsTruncated, Place::Unplaced, loss)] }
 }
 
 /// The names of skills that are left out.

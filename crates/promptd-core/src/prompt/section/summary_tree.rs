@@ -72,7 +72,7 @@ fn blocks<'a>(
         let reason = "Its messages lie within those of another summary that has no place for it below.";
         blocks.push(TextBlock::omitted(id(spec, segment), spec.stability, reason));
     }
-    Ok(RenderedSection { blocks, findings: Vec::new() })
+    Ok(RenderedSection { blocks: blocks.into_iter().collect(), findings: Vec::new() })
 }
 
 fn id(spec: &SectionSpec, segment: &Segment) -> String {

@@ -116,7 +116,7 @@ pub(super) fn from_file<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, room: 
     if held == Cut::Dropped {
         let block = TextBlock::dropped(&*spec.id, spec.stability, no_room(limit), original(document));
         let block = block.made_from(source).of_at_most(own_limit);
-        return RenderedSection { blocks: vec![block], findings: vec![dropped(document)] };
+        return RenderedSection { blocks: block.into(), findings: vec![dropped(document)] };
     }
     let mut rendered = render(spec, template, scope, &names);
     if let (Some(block), false) = (rendered.blocks.pop(), document.is_blank() && !spec.keep_empty) {

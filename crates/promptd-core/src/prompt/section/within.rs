@@ -48,7 +48,7 @@ pub(crate) fn render_within<'a>(
         if is_elastic(spec, scope.files, scope.turn) { search(spec, scope, &before, room, &whole) } else { None };
     let mut fitted = fitted.unwrap_or_else(|| left_out(&whole));
     for (block, whole) in
-        fitted.blocks.iter_mut().zip(&whole.blocks).filter(|(block, whole)| block.text() != whole.text())
+        fitted.blocks.iter_mut().zip(&*whole.blocks).filter(|(block, whole)| block.text() != whole.text())
     {
         let report = &mut block.report;
         report.reason = format!("{} {}", report.reason, room.reason).trim_start().to_owned().into();

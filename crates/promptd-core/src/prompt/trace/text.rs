@@ -1,5 +1,7 @@
 //! A text and its trace.
 
+use std::ops::Range;
+
 use super::Trace;
 
 /// A text that is being written, with its trace where spans are asked for.
@@ -27,6 +29,11 @@ impl Text {
         &self.string
     }
 
+    /// The text without its trace.
+    pub(crate) fn into_string(self) -> String {
+        self.string
+    }
+
     /// Where its bytes came from; `None`: nobody asked.
     pub(crate) fn trace(&self) -> Option<&Trace> {
         self.trace.as_deref()
@@ -39,6 +46,27 @@ impl Text {
         if let Some(trace) = &mut self.trace {
             trace.extend(from());
         }
+    }
+
+    /// Lets something write what comes next; `from` says where what was written came from.
+    pub(crate) fn write<E>(
+        &mut self,
+        write: impl FnOnce(&mut String) -> Result<(), E>,
+        from: impl FnOnce(&str) -> Trace,
+    ) -> Result<(), E> {
+        let start = self.string.len();
+        write(&mut self.string)?;
+        if let Some(trace) = &mut self.trace {
+            trace.extend(from(&self.string[start..]));
+        }
+        Ok(())
+    }
+
+    /// A part of it, by its bytes.
+    #[must_use]
+    pub(crate) fn slice(&self, bytes: Range<usize>) -> Self {
+        let trace = self.trace.as_ref().map(|trace| Box::new(trace.slice(bytes.clone())));
+        Self { string: self.string[bytes].to_owned(), trace }
     }
 
     /// Adds another text.

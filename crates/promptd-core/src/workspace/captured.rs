@@ -20,7 +20,7 @@ pub struct Capturing<'a> {
 pub struct Captured {
     /// By path.
     pub files: BTreeMap<String, Result<CapturedFile, ReadError>>,
-    /// The entries of each folder that was listed.
+    /// The entries of each folder that was listed: all of them, or those that were asked for.
     pub folders: BTreeMap<String, Result<Vec<Entry>, ReadError>>,
     /// The bytes of all files.
     bytes: usize,
@@ -83,6 +83,13 @@ impl Tree for Capturing<'_> {
     fn list(&self, path: &str) -> Result<Vec<Entry>, ReadError> {
         let listed = self.tree.list(path);
         self.seen.borrow_mut().folders.insert(path.to_owned(), listed.clone());
+        listed
+    }
+
+    fn list_only(&self, path: &str, names: &[&str]) -> Result<Vec<Entry>, ReadError> {
+        let listed = self.tree.list_only(path, names);
+        // Where all of the folder is known, the rest of it was asked for too.
+        self.seen.borrow_mut().folders.entry(path.to_owned()).or_insert_with(|| listed.clone());
         listed
     }
 }

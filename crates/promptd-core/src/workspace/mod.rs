@@ -41,4 +41,4 @@ pub use skill::{
     MAX_SKILLS_FOUND, SHARED_FOLDER, SKILL_FILE, SKILLS_FOLDER, Skill, Visibility, schema as skill_schema,
 };
 pub use snapshot::Snapshot;
-pub use tree::{Entry, EntryKind, FileBytes, ReadError, Tree};
+pub use tree::{Entry, EntryKind, FileBytes, ReadError, Tree, is_called_one_of};

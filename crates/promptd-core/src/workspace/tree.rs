@@ -15,6 +15,19 @@ pub trait Tree {
     /// Lists a folder's entries, in name order by bytes. Links are resolved: the kind is the target's. A folder that is
     /// inside itself by a link is [`ReadError::LinkLoop`].
     fn list(&self, path: &str) -> Result<Vec<Entry>, ReadError>;
+
+    /// The same, but of the regular files only those called one of `names`, without regard to the case of ASCII letters. Where
+    /// other files come and go, nothing has changed for who asked.
+    fn list_only(&self, path: &str, names: &[&str]) -> Result<Vec<Entry>, ReadError> {
+        let mut entries = self.list(path)?;
+        entries.retain(|entry| entry.kind != EntryKind::File || is_called_one_of(&entry.name, names));
+        Ok(entries)
+    }
+}
+
+/// Whether a name is one of `names`, without regard to the case of ASCII letters.
+pub fn is_called_one_of(name: &str, names: &[impl AsRef<str>]) -> bool {
+    names.iter().any(|one| one.as_ref().eq_ignore_ascii_case(name))
 }
 
 /// A file's bytes, up to the reader's limit.

@@ -1,7 +1,7 @@
 //! One thing that a load has looked at, and whether the disk still is as it was.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs,
     hash::{DefaultHasher, Hash, Hasher},
     io,
@@ -9,6 +9,8 @@ use std::{
     path::Path,
     time::Duration,
 };
+
+use promptd_core::workspace::is_called_one_of;
 
 use crate::{clock, disk};
 
@@ -41,6 +43,8 @@ pub(crate) enum Seen {
     Folder(Inode),
     /// A folder that was listed, and a hash of its names and their kinds.
     Listing(Signature, u64),
+    /// A folder of which only the subfolders count and the files of some names, and a hash of those.
+    Part(Signature, u64),
     /// A link.
     Link(Signature),
     /// A file, or anything else that is not a folder.
@@ -96,12 +100,13 @@ impl Signature {
 
 impl Probe {
     /// Of two probes of one path, the greater says more: a listing, and that it is not merely on the way.
-    pub(crate) fn rank(&self) -> (bool, bool) {
-        (self.is_listing(), !self.route.outer)
+    pub(crate) fn rank(&self) -> (bool, bool, bool) {
+        (matches!(self.seen, Seen::Listing(..)), self.is_listing(), !self.route.outer)
     }
 
+    /// Whether the folder was listed, all of it or in part.
     pub(crate) fn is_listing(&self) -> bool {
-        matches!(self.seen, Seen::Listing(..))
+        matches!(self.seen, Seen::Listing(..) | Seen::Part(..))
     }
 
     /// The signature of a file that could be read in the middle of a save.
@@ -115,15 +120,15 @@ impl Probe {
     pub(crate) fn folder(&self) -> Option<Inode> {
         match self.seen {
             Seen::Folder(inode) => Some(inode),
-            Seen::Listing(signature, _) => Some(signature.inode),
+            Seen::Listing(signature, _) | Seen::Part(signature, _) => Some(signature.inode),
             _ => None,
         }
     }
 }
 
 impl Seen {
-    /// Whether the disk still is as it was.
-    pub(crate) fn is_current(&self, path: &Path) -> bool {
+    /// Whether the disk still is as it was. `named`: the files that count where a folder was listed in part.
+    pub(crate) fn is_current(&self, path: &Path, named: &[Box<str>]) -> bool {
         let meta = match disk::stat(path) {
             Ok(meta) => meta,
             Err(error) if is_absence(&error) => return *self == Self::Absent,
@@ -136,12 +141,27 @@ impl Seen {
             Self::Folder(inode) => meta.is_dir() && now.inode == inode,
             Self::Link(then) | Self::File(then) => now == then,
             // The names decide, not the folder's times: an editor's swap file that came and went changed nothing.
-            Self::Listing(then, names) => {
-                now.inode == then.inode
-                    && (now.proves_same_names(&then) || disk::list(path).is_ok_and(|now| names_hash(&now) == names))
+            Self::Listing(then, hash) => {
+                is_same_folder(&now, &then, || disk::list(path).is_ok_and(|now| names_hash(&now) == hash))
             }
+            Self::Part(then, hash) => is_same_folder(&now, &then, || {
+                disk::list(path).is_ok_and(|mut now| {
+                    now.retain(|(name, kind)| counts(name, *kind, named));
+                    names_hash(&now) == hash
+                })
+            }),
         }
     }
+}
+
+/// Whether it is the same folder with the same names.
+fn is_same_folder(now: &Signature, then: &Signature, same_names: impl FnOnce() -> bool) -> bool {
+    now.inode == then.inode && (now.proves_same_names(then) || same_names())
+}
+
+/// Whether an entry counts in a folder that is listed in part: everything but files of other names.
+pub(crate) fn counts(name: &OsStr, kind: fs::FileType, named: &[impl AsRef<str>]) -> bool {
+    !kind.is_file() || name.to_str().is_some_and(|name| is_called_one_of(name, named))
 }
 
 /// A hash of a folder's names and kinds, whatever their order.
@@ -179,8 +199,14 @@ mod tests {
         for folder in ["folder/sub", "other/sub"] {
             fs::create_dir_all(at(folder)).unwrap();
         }
-        fs::write(at("FILE"), "text").unwrap();
-        fs::write(at("OTHER"), "text").unwrap();
+        for file in ["FILE", "OTHER", "folder/NAMED", "folder/other"] {
+            fs::write(at(file), "text").unwrap();
+        }
+        let part = || {
+            let mut names = disk::list(&at("folder")).unwrap();
+            names.retain(|(name, _)| name != "other");
+            names_hash(&names)
+        };
         symlink("FILE", at("link")).unwrap();
         symlink("loop", at("loop")).unwrap();
         let (file, other, link) = (signature(&at("FILE")), signature(&at("OTHER")), signature(&at("link")));
@@ -209,6 +235,11 @@ mod tests {
             ("folder", Seen::Listing(older, 0), false),
             ("folder", Seen::Listing(Signature { inode: other_folder.inode, ..older }, names()), false),
             ("absent", Seen::Listing(older, names()), false),
+            // Of a part, the folders and the files of the names.
+            ("folder", Seen::Part(older, part()), true),
+            ("folder", Seen::Part(older, names()), false),
+            ("folder", Seen::Part(Signature { inode: other_folder.inode, ..older }, part()), false),
+            ("absent", Seen::Part(older, part()), false),
             // What could not be read has changed as soon as it can be, and as soon as nothing is there to read.
             ("loop/below", Seen::Failed, true),
             ("FILE", Seen::Failed, false),
@@ -216,7 +247,7 @@ mod tests {
             ("link", Seen::Failed, false),
             ("absent", Seen::Failed, false),
         ] {
-            assert_eq!(seen.is_current(&at(name)), is_current, "{name}: {seen:?}");
+            assert_eq!(seen.is_current(&at(name), &["named".into()]), is_current, "{name}: {seen:?}");
         }
     }
 

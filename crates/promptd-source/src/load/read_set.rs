@@ -5,14 +5,19 @@
 //! nothing changed while it read, and how the sweep finds what no event reported.
 
 use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    path::Path,
     time::Duration,
 };
 
-use crate::disk;
+use promptd_core::workspace::is_called_one_of;
 
-use super::probe::{Inode, Probe, Seen, Signature, is_absence};
+use super::{
+    probe::{Inode, Probe, Seen, Signature, is_absence},
+    walk::Walk,
+};
+use crate::disk;
 
 /// What a load has looked at.
 #[derive(Debug, Default)]
@@ -23,6 +28,12 @@ pub(crate) struct ReadSet {
     root: Option<Inode>,
     /// Something changed while it was read: the read set is of no single state.
     torn: bool,
+    /// The names of the files that count where a folder was listed in part.
+    named: Box<[Box<str>]>,
+}
+
+fn union(one: &[Box<str>], other: &[Box<str>]) -> Box<[Box<str>]> {
+    one.iter().chain(other).cloned().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// How a file has lost its content.
@@ -36,8 +47,10 @@ pub(crate) enum Loss {
 
 impl ReadSet {
     /// What one tree has recorded.
-    pub(crate) fn new(probes: BTreeMap<PathBuf, Probe>, root: Option<Inode>, torn: bool) -> Self {
-        Self { probes: probes.into_iter().map(|(path, probe)| (path.into_boxed_path(), probe)).collect(), root, torn }
+    pub(crate) fn new(walk: Walk, root: Option<Inode>) -> Self {
+        let Walk { probes, torn, named, .. } = walk;
+        let probes = probes.into_iter().map(|(path, probe)| (path.into_boxed_path(), probe)).collect();
+        Self { probes, root, torn, named: named.into_iter().collect() }
     }
 
     /// What several trees have recorded, the workspace's first.
@@ -49,6 +62,7 @@ impl ReadSet {
             let all = probes.get_or_insert_with(|| Vec::from(std::mem::take(&mut first.probes)));
             all.extend(Vec::from(other.probes));
             first.torn |= other.torn;
+            first.named = union(&first.named, &other.named);
         }
         if let Some(mut probes) = probes {
             probes.sort_by(|(a, x), (b, y)| a.cmp(b).then(y.rank().cmp(&x.rank())));
@@ -70,12 +84,13 @@ impl ReadSet {
                 probes.insert(path, probe);
             }
         }
-        Self { probes: probes.into_iter().collect(), root: older.root, torn: self.torn }
+        let named = union(&self.named, &older.named);
+        Self { probes: probes.into_iter().collect(), root: older.root, torn: self.torn, named }
     }
 
     /// Whether the disk still is as it was.
     pub(crate) fn is_current(&self) -> bool {
-        !self.torn && self.probes.iter().all(|(path, probe)| probe.seen.is_current(path))
+        !self.torn && self.probes.iter().all(|(path, probe)| probe.seen.is_current(path, &self.named))
     }
 
     /// Whether something could not be read.
@@ -141,8 +156,19 @@ impl ReadSet {
 
     /// Whether an event at `path` may have changed an input; `renamed`: an entry was created, removed or renamed.
     pub(crate) fn is_touched_by(&self, path: &Path, renamed: bool) -> bool {
-        let is_listed = || path.parent().and_then(|folder| self.get(folder)).is_some_and(Probe::is_listing);
+        let is_listed = || match path.parent().and_then(|folder| self.get(folder)).map(|probe| probe.seen) {
+            Some(Seen::Listing(..)) => true,
+            Some(Seen::Part(..)) => self.counts(path),
+            _ => false,
+        };
         self.get(path).is_some() || renamed && is_listed()
+    }
+
+    /// Whether what has come to a folder that is listed in part, or has gone from it, counts there. A folder that has gone is one
+    /// of the probes.
+    fn counts(&self, path: &Path) -> bool {
+        let is_named = path.file_name().and_then(OsStr::to_str).is_some_and(|name| is_called_one_of(name, &self.named));
+        is_named || disk::stat(path).is_ok_and(|meta| !meta.is_file())
     }
 
     /// The folders to watch, each with whether only one name in it matters, on the way to the workspace.

@@ -14,12 +14,12 @@ use std::{
 use cap_std::fs::Dir;
 
 use super::{
-    probe::{Route, Seen, Signature, names_hash},
+    probe::{Route, Seen, Signature, counts, names_hash},
     read_set::ReadSet,
     walk::{Found, Kind, Walk, is_failure},
 };
 use crate::disk;
-use promptd_core::workspace::{Entry, EntryKind, FileBytes, ReadError, Tree};
+use promptd_core::workspace::{Entry, EntryKind, FileBytes, ReadError, Tree, is_called_one_of};
 
 /// A folder on disk.
 pub(crate) struct DiskTree {
@@ -46,7 +46,7 @@ impl DiskTree {
         });
         let (root, dir) = match opened {
             Ok(opened) => opened,
-            Err(error) => return Err((error, ReadSet::new(walk.probes, None, walk.torn))),
+            Err(error) => return Err((error, ReadSet::new(walk, None))),
         };
         let allowed: Vec<PathBuf> = allowed_link_targets.iter().map(|target| walk.destination(target)).collect();
         let bases = std::iter::once(root.clone()).chain(allowed).collect();
@@ -57,7 +57,7 @@ impl DiskTree {
     pub(crate) fn into_read_set(self) -> ReadSet {
         let walk = self.walk.into_inner();
         let root = walk.nodes.get(&self.root).and_then(|node| node.signature).map(|signature| signature.inode);
-        ReadSet::new(walk.probes, root, walk.torn)
+        ReadSet::new(walk, root)
     }
 
     fn find(&self, path: &str) -> Result<Found, ReadError> {
@@ -99,13 +99,40 @@ impl DiskTree {
         !path.is_empty() && self.find(parent).is_ok_and(|parent| parent.path.starts_with(&found.path))
     }
 
-    fn list_found(&self, found: &Found) -> io::Result<Vec<(OsString, fs::FileType)>> {
-        let names = disk::list(&found.path)?;
+    /// A folder's entries; `only`: of its files those of these names.
+    fn list_found(&self, found: &Found, only: Option<&[&str]>) -> io::Result<Vec<(OsString, fs::FileType)>> {
+        let mut names = disk::list(&found.path)?;
         let mut walk = self.walk.borrow_mut();
-        if let Some(signature) = walk.nodes.get(&found.path).and_then(|node| node.signature) {
+        let signature = walk.nodes.get(&found.path).and_then(|node| node.signature);
+        if let Some(only) = only {
+            names.retain(|(name, kind)| counts(name, *kind, only));
+            let is_known = walk.probes.get(&found.path).is_some_and(|probe| matches!(probe.seen, Seen::Listing(..)));
+            if let (Some(signature), false) = (signature, is_known) {
+                walk.named.extend(only.iter().map(|name| Box::from(*name)));
+                walk.probe(&found.path, Seen::Part(signature, names_hash(&names)), found.route);
+            }
+        } else if let Some(signature) = signature {
             walk.probe(&found.path, Seen::Listing(signature, names_hash(&names)), found.route);
         }
         Ok(names)
+    }
+
+    fn entries(&self, path: &str, only: Option<&[&str]>) -> Result<Vec<Entry>, ReadError> {
+        let found = self.find(path)?;
+        let Kind::Folder = found.kind else { return Err(not_a_folder(&found.kind)) };
+        if self.holds(&found, path) {
+            return Err(ReadError::LinkLoop);
+        }
+        let listed = self.list_found(&found, only).map_err(|error| self.failed(&found, &error))?;
+        let mut entries: Vec<Entry> = listed
+            .into_iter()
+            .map(|(name, kind)| match name.into_string() {
+                Ok(name) => Entry { kind: self.entry(path, &name, kind), name },
+                Err(name) => Entry { name: name.to_string_lossy().into_owned(), kind: EntryKind::Other },
+            })
+            .collect();
+        entries.sort();
+        Ok(entries)
     }
 
     fn failed(&self, found: &Found, error: &io::Error) -> ReadError {
@@ -145,20 +172,13 @@ impl Tree for DiskTree {
     }
 
     fn list(&self, path: &str) -> Result<Vec<Entry>, ReadError> {
-        let found = self.find(path)?;
-        let Kind::Folder = found.kind else { return Err(not_a_folder(&found.kind)) };
-        if self.holds(&found, path) {
-            return Err(ReadError::LinkLoop);
-        }
-        let listed = self.list_found(&found).map_err(|error| self.failed(&found, &error))?;
-        let mut entries: Vec<Entry> = listed
-            .into_iter()
-            .map(|(name, kind)| match name.into_string() {
-                Ok(name) => Entry { kind: self.entry(path, &name, kind), name },
-                Err(name) => Entry { name: name.to_string_lossy().into_owned(), kind: EntryKind::Other },
-            })
-            .collect();
-        entries.sort();
+        self.entries(path, None)
+    }
+
+    fn list_only(&self, path: &str, names: &[&str]) -> Result<Vec<Entry>, ReadError> {
+        let mut entries = self.entries(path, Some(names))?;
+        // By a link, a file of another name is among them.
+        entries.retain(|entry| entry.kind != EntryKind::File || is_called_one_of(&entry.name, names));
         Ok(entries)
     }
 }

@@ -1,7 +1,7 @@
 //! Walking a path name by name, so that every link is seen and judged before it is followed.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
     io,
     os::unix::fs::FileTypeExt,
@@ -21,6 +21,8 @@ pub(crate) struct Walk {
     pub(crate) nodes: BTreeMap<PathBuf, Node>,
     pub(crate) probes: BTreeMap<PathBuf, Probe>,
     pub(crate) torn: bool,
+    /// The names of the files that count where a folder is listed in part.
+    pub(crate) named: BTreeSet<Box<str>>,
 }
 
 #[derive(Clone)]

@@ -39,7 +39,8 @@ fn listing(path: &Path) -> Seen {
 
 fn set(root: &Path, probes: &[(&Path, Seen, Route)]) -> ReadSet {
     let probes = probes.iter().map(|(path, seen, route)| (path.to_path_buf(), Probe { seen: *seen, route: *route }));
-    ReadSet::new(probes.collect(), Some(signature(root).inode), false)
+    let named = ["named".into()].into();
+    ReadSet::new(Walk { probes: probes.collect(), named, ..Walk::default() }, Some(signature(root).inode))
 }
 
 #[test]
@@ -235,7 +236,26 @@ fn events_concern_what_was_looked_at_and_renames_what_was_listed() {
             (&at("other"), folder(&at("other")), INNER),
         ],
     );
+    for name in ["part/Named", "part/text", "part/sub/named"] {
+        fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+        fs::write(at(name), "text").unwrap();
+    }
+    symlink("text", at("part/link")).unwrap();
+    let part = Seen::Part(signature(&at("part")), 0);
+    let read = ReadSet::join([
+        read,
+        set(home.path(), &[(&at("part"), part, INNER), (&at("part/gone"), listing(&at("part")), INNER)]),
+    ]);
     for (path, renamed, is_touched) in [
+        ("part/Named", true, true),
+        ("part/Named", false, false),
+        ("part/NAMED", true, true),
+        ("part/text", true, false),
+        ("part/new", true, false),
+        ("part/link", true, true),
+        ("part/sub", true, true),
+        ("part/sub/named", true, false),
+        ("part/gone", true, true),
         ("full", false, true),
         ("full", true, true),
         ("sub", false, true),

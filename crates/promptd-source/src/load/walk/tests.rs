@@ -11,6 +11,7 @@ fn recorded(walk: &Walk, home: &Path) -> Vec<(String, &'static str)> {
         Seen::Failed => "failed",
         Seen::Folder(_) => "folder",
         Seen::Listing(..) => "listing",
+        Seen::Part(..) => "part",
         Seen::Link(_) => "link",
         Seen::File(_) => "file",
     };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use promptd_core::{
     id,
     tokens::Encoding,
+    turn::MAX_WORKING_DIRECTORY_BYTES,
     yaml::{
         schema::{document, or_null, text},
         shape::Text,
@@ -60,6 +61,10 @@ fn constrain(message: &str, schema: &mut Value) {
             schema["properties"]["variables"]["propertyNames"] = json!({"pattern": TEXT});
             for name in ["time_zone", "timeZone"] {
                 schema["properties"][name]["pattern"] = r"^\S*$".into();
+            }
+            for name in ["working_directory", "workingDirectory"] {
+                schema["properties"][name]["pattern"] = INSIDE.into();
+                schema["properties"][name]["maxLength"] = MAX_WORKING_DIRECTORY_BYTES.into();
             }
         }
         "NameGlobs" => {
@@ -127,6 +132,9 @@ fn value(kind: &Kind, messages: &mut BTreeMap<String, Value>) -> Value {
         _ => json!({"not": {}}),
     }
 }
+
+/// A path that stays below the folder that it starts from.
+const INSIDE: &str = r"^(?!/)(?!(.*/)?\.\.(/|$))[^\\:\u0000-\u001f\u007f-\u009f]*$";
 
 /// RFC 3339, as far as digits can say.
 const TIME: &str = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$";

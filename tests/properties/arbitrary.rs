@@ -61,14 +61,17 @@ fn manifest() -> impl Strategy<Value = String> {
         option::of(any::<bool>()),
         option::of(prop::sample::select(vec!["Europe/Berlin", "UTC"])),
     );
-    let context = (option::of(0_usize..600), option::of(0_usize..900), any::<bool>());
+    let context = (option::of(0_usize..600), option::of(0_usize..900), any::<bool>(), any::<bool>());
     let lists = (option::of(vec(glob(), 0..3)), option::of(vec(glob(), 0..3)), any::<bool>());
-    let locks = prop::sample::subsequence(vec!["profile", "persona", "ephemeral", "agent", "time_zone"], 0..=5);
+    let locks = prop::sample::subsequence(
+        vec!["profile", "persona", "ephemeral", "agent", "time_zone", "working_directory"],
+        0..=6,
+    );
     let rest = (quoted("protocol"), any::<bool>(), locks);
     (agent, context, lists, rest).prop_map(
         |(
             (persona, ephemeral, skip, zone),
-            (file, total, extra),
+            (file, total, extra, nested),
             (allow, block, enabled),
             (protocol, expose, locks),
         )| {
@@ -84,7 +87,8 @@ fn manifest() -> impl Strategy<Value = String> {
             let extra = extra.then(|| "files: [{path: docs/more.md, purpose: more}]".to_owned());
             let file = file.map(|n| format!("max_chars_per_file: {n}"));
             let total = total.map(|n| format!("max_chars_total: {n}"));
-            group("context", [file, total, extra].into_iter().flatten().collect());
+            let nested = nested.then(|| "nested: [AGENTS.md]".to_owned());
+            group("context", [file, total, extra, nested].into_iter().flatten().collect());
             let globs = |name: &str, list: Option<Vec<String>>| {
                 list.map(|list| format!("{name}: {}", serde_json::to_string(&list).unwrap()))
             };
@@ -118,8 +122,18 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// A workspace's files.
 pub fn files() -> impl Strategy<Value = Files> {
-    let names = vec!["AGENTS.md", "SOUL.md", "IDENTITY.md", "HEARTBEAT.md", "docs/more.md"];
-    let plain = vec((prop::sample::select(names), text().prop_map(String::into_bytes)), 0..5);
+    let names = vec![
+        "AGENTS.md",
+        "SOUL.md",
+        "IDENTITY.md",
+        "HEARTBEAT.md",
+        "docs/more.md",
+        "docs/AGENTS.md",
+        "docs/a/AGENTS.md",
+        "docs/a/b/AGENTS.md",
+        "skills/a/AGENTS.md",
+    ];
+    let plain = vec((prop::sample::select(names), text().prop_map(String::into_bytes)), 0..7);
     let skills = vec(("skills/([a-cA-C]/){1,3}SKILL\\.md", skill()), 0..6);
     let manifest = option::weighted(0.7, manifest());
     (plain, skills, manifest).prop_map(|(plain, skills, manifest)| {
@@ -224,15 +238,16 @@ pub fn raw_turn() -> impl Strategy<Value = proto::Turn> {
     let how = (
         any::<bool>(),
         option::of(filter()),
-        vec(prop::sample::select(vec!["AGENTS.md", "SOUL.md", "docs/more.md"]), 0..2),
+        vec(prop::sample::select(vec!["AGENTS.md", "SOUL.md", "docs/more.md", "docs/AGENTS.md"]), 0..2),
         option::of(conversation()),
         0_i32..3,
+        prop::sample::select(vec!["", ".", "docs", "docs/a/b", "docs/none", "..", "skills/a"]),
     );
     (who, what, how).prop_map(
         |(
             (agent, user, channel, now, time_zone),
             (heartbeat, variables, persona, knowledge, conversation_summary, response_format, ephemeral_system_prompt),
-            (skip_context_files, skill_filter, context_files, conversation, stage),
+            (skip_context_files, skill_filter, context_files, conversation, stage, working_directory),
         )| proto::Turn {
             agent,
             user,
@@ -253,6 +268,7 @@ pub fn raw_turn() -> impl Strategy<Value = proto::Turn> {
             inputs: None,
             stage,
             budget: None,
+            working_directory: working_directory.to_owned(),
         },
     )
 }

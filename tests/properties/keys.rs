@@ -13,6 +13,8 @@ fn files(manifest: &str) -> Files {
         ("AGENTS.md", "Rules, which are longer than the smallest limit that leaves room for a marker."),
         ("SOUL.md", "Calm, which is also longer than the smallest limit that leaves room for a marker."),
         ("docs/RUNBOOK.md", "Restart it."),
+        ("NOTES.md", "Take care."),
+        ("docs/NOTES.md", "Take more care."),
         ("skills/git/SKILL.md", "---\nname: git\ndescription: Knows git.\n---\n"),
         ("skills/tides/SKILL.md", "---\nname: tides\ndescription: Knows tides.\n---\n"),
     ]
@@ -46,6 +48,7 @@ fn every_key_acts() {
             "## docs/RUNBOOK.md\n- Purpose: operate\n\nRestart it.",
             "",
         ),
+        ("context: {nested: [NOTES.md]}", "## NOTES.md\n\nTake care.", ""),
         ("skills: {enabled: false}", "", "## Skills"),
         ("skills: {allowlist: [git]}", "", "<name>tides</name>"),
         ("skills: {blocklist: [git]}", "", "<name>git</name>"),

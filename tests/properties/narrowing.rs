@@ -55,8 +55,15 @@ proptest! {
             }
         }
         // A share can be larger where fewer files ask, so a file may fit that was dropped; it never comes from nowhere.
-        let there: BTreeSet<String> = snapshot.documents.keys().map(|path| format!("workspace_context/{path}")).collect();
+        let nested: Vec<&str> = snapshot.nested.paths_for(&turn.working_directory).collect();
+        let there = snapshot.documents.keys().map(|path| &**path).chain(nested.iter().copied());
+        let there: BTreeSet<String> = there.map(|path| format!("workspace_context/{path}")).collect();
         prop_assert!(shown_files(&prompt).is_subset(&there));
+        for path in nested {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let is_on_the_way = turn.working_directory.as_str().starts_with(folder);
+            prop_assert!(is_on_the_way && !path.starts_with("skills/"), "{}", path);
+        }
         if snapshot.manifest.agent.skip_context_files || turn.skip_context_files {
             prop_assert!(shown_files(&prompt).is_empty());
         }
@@ -93,6 +100,7 @@ proptest! {
             || (locks(Lock::Ephemeral) && turn.ephemeral_system_prompt.is_some())
             || (locks(Lock::Agent) && turn.agent.is_some())
             || (locks(Lock::TimeZone) && turn.time_zone.is_some())
+            || (locks(Lock::WorkingDirectory) && !turn.working_directory.is_root())
             || (locks(Lock::ConversationSystem) && turn.conversation.messages.iter().any(|m| m.role == Role::System));
         match prompt::assemble(&snapshot, five_layer(&snapshot), &turn) {
             Err(TurnError::Locked { .. }) => prop_assert!(sets),

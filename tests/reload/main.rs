@@ -9,6 +9,7 @@ mod faults;
 mod files;
 mod injected;
 mod last_good;
+mod nested;
 mod places;
 mod saves;
 mod service;

@@ -19,6 +19,7 @@ mod limits;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod metadata;
+mod nested;
 mod pages;
 mod peers;
 mod raw;

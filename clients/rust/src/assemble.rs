@@ -58,6 +58,9 @@ turn! {
     skill_filter: SkillFilter => Some(skill_filter);
     /// Which of the workspace's files to show; all where it is empty.
     context_files: Vec<String> => context_files;
+    /// The folder that the turn works in, relative to the workspace, such as `services/api`: the workspace's nested context files
+    /// on the way to it are shown.
+    working_directory: String => working_directory;
     /// Which call of a turn this is.
     stage: Stage => stage.into();
     /// The most that the prompt may take.

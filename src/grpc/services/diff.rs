@@ -18,7 +18,7 @@ use promptd_core::{
     finding::Place,
     prompt::{self, Prepared, Prompt},
     settings::Settings,
-    workspace::{self, Load, MANIFEST, MemoryTree, SHARED_FOLDER, SKILL_FILE, Snapshot, Tree},
+    workspace::{self, Load, MANIFEST, MemoryTree, ReadError, SHARED_FOLDER, SKILL_FILE, Snapshot, Tree},
 };
 
 impl PromptService {
@@ -67,6 +67,7 @@ fn side<'s>(snapshot: &'s Prepared, request: &'s DiffRequest) -> Result<(Prompt<
 fn load_proposed(tree: &MemoryTree, paths: &[String], newest: &Snapshot, caller: &Caller) -> Result<Prepared, Error> {
     let shared = shared_skills(newest, caller);
     let shared: Vec<(&str, &dyn Tree)> = shared.iter().map(|(root, tree)| (root.as_str(), tree as &dyn Tree)).collect();
+    let tree = &with_folders(tree, newest);
     let exposes = newest.settings.expose_paths && newest.manifest.expose_paths;
     let loaded = workspace::load(&Load {
         id: &newest.id,
@@ -90,6 +91,16 @@ fn load_proposed(tree: &MemoryTree, paths: &[String], newest: &Snapshot, caller:
     })?;
     named_profile(&snapshot.profiles, &snapshot.manifest.profile)?;
     Ok(Prepared::from(snapshot))
+}
+
+/// The proposed files in the folders that the workspace has: a turn may work in one without a proposed file.
+fn with_folders(tree: &MemoryTree, newest: &Snapshot) -> MemoryTree {
+    let is_file = |path: &str| tree.read(path, 0).is_ok();
+    let is_free = |folder: &&str| {
+        let mut above = folder.match_indices('/').map(|(end, _)| &folder[..end]);
+        tree.read(folder, 0) == Err(ReadError::Missing) && !above.any(is_file)
+    };
+    newest.nested.folders().filter(is_free).fold(tree.clone(), MemoryTree::folder)
 }
 
 /// The shared skills that prompts show to the caller, by the folder that they were found in.

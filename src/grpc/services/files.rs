@@ -46,7 +46,7 @@ pub(super) fn read_file(
     access: SkillAccess<'_>,
     read: &ReadWorkspaceFile,
 ) -> Result<proto::ReadFileResponse, Error> {
-    let is_document = || snapshot.documents.contains_key(path) && access.sees_path(snapshot, path);
+    let is_document = || snapshot.file(path).is_some() && access.sees_path(snapshot, path);
     if path != MANIFEST && !is_document() {
         return Err(missing("file", path));
     }
@@ -69,11 +69,18 @@ fn hidden_reason(snapshot: &Snapshot, path: &str, access: SkillAccess<'_>) -> Op
         Some("the workspace leaves the context files out of every prompt")
     } else if manifest.context.max_chars_total == 0 || manifest.context.max_chars_of(path) == 0 {
         Some("the workspace's limits leave no character of it")
+    } else if manifest.locked.contains(&Lock::WorkingDirectory) && is_below_root(snapshot, path) {
+        Some("the workspace locks `working_directory`, so that no prompt shows it")
     } else if manifest.locked.contains(&Lock::Profile) && !is_shown_by_own_profile(snapshot, path) {
         Some("the workspace locks its profile, which does not show it")
     } else {
         None
     }
+}
+
+/// Whether only a turn that works in a folder below the root shows the file.
+fn is_below_root(snapshot: &Snapshot, path: &str) -> bool {
+    !snapshot.documents.contains_key(path) && path.contains('/')
 }
 
 /// Whether a token's globs admit every skill for sure.
@@ -88,7 +95,8 @@ fn is_shown_by_own_profile(snapshot: &Snapshot, path: &str) -> bool {
     let extra = &snapshot.manifest.context.files;
     let lists = |section: &SectionSpec| match &section.body {
         Body::ContextFiles { files, .. } => {
-            files.iter().any(|(own, _)| own == path) || extra.iter().any(|file| file.path == path)
+            let is_named = files.iter().any(|(own, _)| own == path) || extra.iter().any(|file| file.path == path);
+            is_named || snapshot.nested.document(path).is_some()
         }
         _ => false,
     };

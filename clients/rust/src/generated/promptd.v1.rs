@@ -106,8 +106,9 @@ pub struct Turn {
     #[prost(message, optional, tag = "14")]
     pub skill_filter: ::core::option::Option<SkillFilter>,
     /// Keeps only these context files (by path, such as `AGENTS.md`); empty: all. One whose file does not
-    /// exist keeps nothing. INVALID_ARGUMENT: a path that is a context file of neither the workspace nor the
-    /// profile in use, such as a misspelt or an empty one, since nothing would be narrowed. At most 1,000.
+    /// exist, or is not on the way to `working_directory`, keeps nothing. INVALID_ARGUMENT: a path that is
+    /// a context file of neither the workspace nor the profile in use, such as a misspelt or an empty one,
+    /// since nothing would be narrowed. At most 1,000.
     #[prost(string, repeated, tag = "15")]
     pub context_files: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// The conversation so far, for profiles that carry it.
@@ -128,6 +129,14 @@ pub struct Turn {
     /// FAILED_PRECONDITION, reason BUDGET_TOO_SMALL.
     #[prost(message, optional, tag = "20")]
     pub budget: ::core::option::Option<Budget>,
+    /// The folder that the turn works in, relative to the workspace, such as `services/api`. The files of
+    /// the workspace's `context.nested` in every folder from the workspace's own down to it are context
+    /// files. Empty or `.`: the workspace's own. At most 4,096 bytes. INVALID_ARGUMENT: an absolute path, or
+    /// one with `..`, `\`, `:` or control characters. A folder that does not exist is no error: the files
+    /// above it hold, and the finding WORKING_DIRECTORY_UNKNOWN says so. PERMISSION_DENIED where the
+    /// workspace locks `working_directory`.
+    #[prost(string, tag = "21")]
+    pub working_directory: ::prost::alloc::string::String,
 }
 /// A limit on a whole prompt: the texts of all its messages, the conversation's included. Arguments of
 /// tool calls and cards are not counted.
@@ -1200,7 +1209,8 @@ pub struct Workspace {
     /// Its agent's name.
     #[prost(string, tag = "6")]
     pub agent_name: ::prost::alloc::string::String,
-    /// Its context files, in prompt order; missing ones are not here.
+    /// Its context files, in prompt order, then those of `context.nested` in all folders, by path; missing
+    /// ones are not here.
     #[prost(message, repeated, tag = "7")]
     pub context_files: ::prost::alloc::vec::Vec<ContextFile>,
     /// How many skills prompts can show.
@@ -1218,7 +1228,8 @@ pub struct Workspace {
     /// How many warnings; in lists too.
     #[prost(uint32, tag = "12")]
     pub warnings: u32,
-    /// The sizes of its context files together, before any cut; in lists too. Absent: it never loaded.
+    /// The sizes of its context files together, the nested ones of all folders included, before any cut; in
+    /// lists too. Absent: it never loaded.
     #[prost(message, optional, tag = "13")]
     pub context_size: ::core::option::Option<Size>,
     /// What a turn may not set, as `locked` of workspace.yaml names it: `profile`, `persona`, `agent` …; in

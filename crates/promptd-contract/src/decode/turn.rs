@@ -16,7 +16,7 @@ use promptd_core::{
     finding::member,
     text,
     tokens::Encoding,
-    turn::{Agent, Channel, RUNTIME_LABELS, ResponseFormat, Snippet, Stage, Turn, User},
+    turn::{Agent, Channel, RUNTIME_LABELS, ResponseFormat, Snippet, Stage, Turn, User, WorkingDirectory},
     zone,
 };
 
@@ -44,6 +44,7 @@ pub fn turn(raw: proto::Turn, limits: &Limits, now: Timestamp) -> Result<Turn, V
         inputs: inputs(raw.inputs.unwrap_or_default(), "turn.inputs", limits, &mut violations),
         stage: stage(raw.stage, &mut violations),
         budget: raw.budget.and_then(|budget| self::budget(&budget, &mut violations)),
+        working_directory: working_directory(&raw.working_directory, &mut violations),
     };
     violations.into_result(made)
 }
@@ -127,6 +128,13 @@ fn context_files(raw: Vec<String>, limits: &Limits, violations: &mut Violations)
     raw
 }
 
+fn working_directory(path: &str, violations: &mut Violations) -> WorkingDirectory {
+    WorkingDirectory::parse(path).unwrap_or_else(|why| {
+        violations.add("turn.working_directory", why.to_string());
+        WorkingDirectory::default()
+    })
+}
+
 /// The inputs of a request, whose path is `path`.
 pub fn inputs(
     raw: prost_types::Struct,
@@ -177,6 +185,7 @@ mod tests {
             budget: Some(proto::Budget { max: 0, unit: 9, encoding: "p50k".into() }),
             skill_filter: Some(proto::SkillFilter { allowlist: glob("["), blocklist: glob("") }),
             context_files: vec![String::new()],
+            working_directory: "../other".into(),
             conversation: Some(proto::Conversation {
                 messages: vec![message(2), message(0), message(7)],
                 ..Default::default()
@@ -201,6 +210,7 @@ mod tests {
                 "turn.stage",
                 "turn.time_zone",
                 "turn.variables.Agent ID",
+                "turn.working_directory",
             ]
         );
     }

@@ -91,11 +91,11 @@ pub fn unusable_workspace_summary(id: &Id, faults: &[Finding]) -> proto::Workspa
     proto::Workspace { id: id.to_string(), errors, warnings, ..Default::default() }
 }
 
-/// The context files that are there, in prompt order.
+/// The context files that are there, in prompt order; then the nested ones of all folders, by path.
 pub fn context_files(snapshot: &Snapshot) -> impl Iterator<Item = &Document> {
     let configured = snapshot.manifest.context.files.iter().map(|file| file.path.as_str());
     let paths = CONTEXT_FILES.into_iter().chain(configured);
-    paths.filter_map(|path| snapshot.documents.get(path))
+    paths.filter_map(|path| snapshot.documents.get(path)).chain(snapshot.nested.documents())
 }
 
 fn context_file(document: &Document) -> proto::ContextFile {

@@ -49,6 +49,8 @@ codes! {
     ContextFileDropped = "CONTEXT_FILE_DROPPED", Warning, "Raise `context.max_chars_per_file` or `context.max_chars_total`.";
     /// A file that `context.files` names does not exist.
     ContextFileMissing = "CONTEXT_FILE_MISSING", Warning, "Create the file, or remove its entry from `context.files`.";
+    /// A part of the workspace was not searched for the files of `context.nested`, or some of them are left out, since a limit was reached.
+    NestedSearchLimited = "NESTED_SEARCH_LIMITED", Warning, "Remove what does not belong in the workspace, or name the files that every turn needs in `context.files`.";
     /// A file exists but could not be read.
     FileUnreadable = "FILE_UNREADABLE", Error, "Make it a regular file that the service may read.";
     /// The target of a link is outside the workspace, in a place that the server's config does not name.
@@ -115,6 +117,10 @@ codes! {
     ValueTruncated = "VALUE_TRUNCATED", Warning, "Send a shorter value.";
     /// Characters that could forge lines or hide text were removed from a value.
     ValueSanitized = "VALUE_SANITIZED", Warning, "Send the value without line breaks and hidden characters.";
+    /// The folder that a turn works in is not one that the workspace was searched for context files; those of the folders above it are shown.
+    WorkingDirectoryUnknown = "WORKING_DIRECTORY_UNKNOWN", Warning, "Send the path of a folder of the workspace, relative to it, as `turn.working_directory`.";
+    /// A turn says where it works, and nothing of the prompt depends on that.
+    WorkingDirectoryUnused = "WORKING_DIRECTORY_UNUSED", Info, "Name the files to look for in `context.nested` of workspace.yaml, and take a profile that shows context files; or leave `turn.working_directory` out.";
     /// A message of the conversation was left out, or something of it is missing: a loss.
     ConversationTruncated = "CONVERSATION_TRUNCATED", Warning, "Correct what the message names, send less, or raise the profile's limit.";
     /// Tool messages without their call, or calls without their results, were left out.

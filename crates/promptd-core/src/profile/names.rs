@@ -126,6 +126,7 @@ pub(super) const ROOTS: &[Root] = &[
     text("ephemeral_system_prompt", TurnFields::EPHEMERAL),
     text("heartbeat_protocol", TurnFields::NONE),
     choice("stage", || words(&["first", "synthesis"]), TurnFields::STAGE),
+    text("working_directory", TurnFields::WORKING_DIRECTORY),
     Root {
         name: TRIMMED_MESSAGES,
         fields: &[],

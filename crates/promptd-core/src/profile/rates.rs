@@ -18,10 +18,11 @@ const fn rate(field: TurnFields, name: &'static str, stability: Stability) -> Ra
 
 /// All fields. What is stable here has a value in the workspace, or in the profile, that a turn only overrides: a section that
 /// depends on it is as stable as the workspace where no turn does, and counts as `session` in the prompt of one that does.
-pub(super) const RATES: [Rate; 19] = [
+pub(super) const RATES: [Rate; 20] = [
     rate(TurnFields::AGENT, "turn.agent", Stability::Stable),
     rate(TurnFields::PERSONA, "turn.persona", Stability::Stable),
     rate(TurnFields::CONTEXT_FILES, "turn.context_files", Stability::Stable),
+    rate(TurnFields::WORKING_DIRECTORY, "turn.working_directory", Stability::Stable),
     rate(TurnFields::SKILLS, "turn.skill_filter", Stability::Stable),
     rate(TurnFields::STABLE_INPUTS, "turn.inputs", Stability::Stable),
     rate(TurnFields::USER, "turn.user", Stability::Session),

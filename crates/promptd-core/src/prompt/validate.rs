@@ -93,6 +93,7 @@ fn check_locks(snapshot: &Snapshot, profile: &Profile, turn: &Turn) -> Result<()
             Lock::Agent => (turn.agent.is_some(), "turn.agent"),
             Lock::TimeZone => (turn.time_zone.is_some(), "turn.time_zone"),
             Lock::Inputs => (!turn.inputs.is_empty(), "turn.inputs"),
+            Lock::WorkingDirectory => (!turn.working_directory.is_root(), "turn.working_directory"),
             Lock::ConversationSystem => match first_system(turn) {
                 Some(index) => return Err(TurnError::locked(format!("turn.conversation.messages[{index}].role"))),
                 None => continue,
@@ -121,7 +122,7 @@ fn check_context_files(snapshot: &Snapshot, profile: &Profile, turn: &Turn) -> R
         }
     }
     for (index, path) in turn.context_files.iter().enumerate() {
-        if !known.contains(&path.as_str()) {
+        if !known.contains(&path.as_str()) && !snapshot.nested.looks_for(path) {
             let hint = match nearest(path, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known: {}", known.join(", ")),

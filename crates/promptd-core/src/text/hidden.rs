@@ -34,6 +34,13 @@ pub fn is_hidden(c: char) -> bool {
     is_bidi_control(c) || is_tag(c) || is_odd_zero_width(c)
 }
 
+/// Whether the path of a file in a workspace may have it: paths are printed, with a line behind `:`, and are joined by `/`
+/// alone.
+#[must_use]
+pub fn is_path_char(c: char) -> bool {
+    !c.is_control() && !is_line_break(c) && !is_hidden(c) && !matches!(c, '\\' | ':' | char::REPLACEMENT_CHARACTER)
+}
+
 /// The bytes of the emoji flag of tags that `text` begins with: 🏴󠁧󠁢󠁥󠁮󠁧󠁿, 🏴󠁧󠁢󠁳󠁣󠁴󠁿 or 🏴󠁧󠁢󠁷󠁬󠁳󠁿.
 #[must_use]
 pub fn tag_flag(text: &str) -> Option<&str> {

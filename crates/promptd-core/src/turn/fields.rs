@@ -54,8 +54,10 @@ impl TurnFields {
     pub const SUMMARIES: Self = Self(1 << 18);
     /// `turn.inputs`, whatever their stability.
     pub const INPUTS: Self = Self(Self::STABLE_INPUTS.0 | Self::SESSION_INPUTS.0 | Self::VOLATILE_INPUTS.0);
+    /// `turn.working_directory`.
+    pub const WORKING_DIRECTORY: Self = Self(1 << 19);
     /// Every field.
-    pub const ALL: Self = Self((1 << 19) - 1);
+    pub const ALL: Self = Self((1 << 20) - 1);
 
     /// The fields that `turn` sets. Every turn has a clock.
     ///
@@ -84,6 +86,7 @@ impl TurnFields {
             stage,
             // It changes no section by itself: where it is exceeded, what is cut is assembled again.
             budget: _,
+            working_directory,
         } = turn;
         let Conversation { messages, segments, first_index: _, held_cut: _ } = conversation;
         Self::NOW
@@ -103,6 +106,7 @@ impl TurnFields {
             // Inputs without a value may have the text of a context file.
             .and_if(!inputs.is_empty() || *skip_context_files, Self::INPUTS)
             .and_if(*stage != Stage::First, Self::STAGE)
+            .and_if(!working_directory.is_root(), Self::WORKING_DIRECTORY)
     }
 
     /// Whether the two have a field in common.

@@ -2,9 +2,11 @@
 
 mod conversation;
 mod fields;
+mod working_directory;
 
 pub use conversation::{Conversation, ConversationMessage, Role, Segment, ToolCall};
 pub use fields::TurnFields;
+pub use working_directory::{MAX_WORKING_DIRECTORY_BYTES, NotInside, WorkingDirectory};
 
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -54,6 +56,8 @@ pub struct Turn {
     pub stage: Stage,
     /// The most that the prompt may take; beside the workspace's own it only narrows.
     pub budget: Option<PromptBudget>,
+    /// The folder that the turn works in: the workspace's nested context files on the way to it are shown.
+    pub working_directory: WorkingDirectory,
 }
 
 impl Turn {
@@ -81,6 +85,7 @@ impl Turn {
             inputs: Map::new(),
             stage: Stage::First,
             budget: None,
+            working_directory: WorkingDirectory::default(),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{
     collector::{Audience, Collector},
     files::{self, CONTEXT_FILES},
     manifest::{self, MANIFEST},
-    revision, skill,
+    nested, revision, skill,
     tree::ReadAs,
 };
 use crate::{
@@ -49,6 +49,7 @@ pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
     if let Some(error) = profiles.error(manifest.profile.as_str()) {
         collector.report(error.clone(), Audience::Callers);
     }
+    let nested = nested::load(input, &manifest, &mut collector);
     let paths = files::to_read(&manifest, &profiles, input.tree, input.previous);
     let (documents, unusable) = load_documents(input, &paths, &mut collector);
     report_missing(input, &manifest, &mut collector);
@@ -66,6 +67,7 @@ pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
         manifest_sha256,
         documents,
         unusable,
+        nested,
         skills,
         profiles,
         settings: Arc::clone(&input.settings),
@@ -141,36 +143,44 @@ type Unusable = BTreeMap<Arc<str>, Finding>;
 fn load_documents(input: &Load<'_>, paths: &BTreeSet<String>, collector: &mut Collector) -> (Documents, Unusable) {
     let (mut documents, mut unusable) = (Documents::new(), Unusable::new());
     for path in paths {
-        let name: Arc<str> = path.as_str().into();
-        match input.tree.read(path, input.settings.max_file_bytes) {
-            Err(ReadError::Missing) => {}
-            Err(error) => {
-                let mut finding = error.into_finding(path, ReadAs::File);
-                let good = input.previous.and_then(|previous| previous.documents.get(path.as_str()));
-                match good.filter(|_| error.keeps_last_good()) {
-                    Some(good) => {
-                        finding.message.push_str("; its last good version stays in use");
-                        documents.insert(name, good.clone());
-                    }
-                    None => drop(unusable.insert(name, finding.clone())),
-                }
-                collector.report(finding, Audience::Callers);
-            }
-            Ok(file) => {
-                let read = Document::read(path, &file, input.settings.risks);
-                collector.inputs.insert(Arc::clone(&name), read.sha256);
-                for finding in &read.findings {
-                    collector.report(finding.clone(), Audience::callers_if(finding.is_error()));
-                }
-                match (read.document, read.findings.into_iter().find(Finding::is_error)) {
-                    (Some(document), _) => drop(documents.insert(name, document)),
-                    (None, Some(refused)) => drop(unusable.insert(name, refused)),
-                    (None, None) => {}
-                }
-            }
+        let good = input.previous.and_then(|previous| previous.documents.get(path.as_str()));
+        match load_document(input, path, good, collector) {
+            Some(Ok(document)) => drop(documents.insert(path.as_str().into(), document)),
+            Some(Err(reason)) => drop(unusable.insert(path.as_str().into(), reason)),
+            None => {}
         }
     }
     (documents, unusable)
+}
+
+/// Loads one document; the error is why a file that is there cannot be used. `good`: its last good version.
+pub(super) fn load_document(
+    input: &Load<'_>,
+    path: &str,
+    good: Option<&Document>,
+    collector: &mut Collector,
+) -> Option<Result<Document, Finding>> {
+    match input.tree.read(path, input.settings.max_file_bytes) {
+        Err(ReadError::Missing) => None,
+        Err(error) => {
+            let mut finding = error.into_finding(path, ReadAs::File);
+            let good = good.filter(|_| error.keeps_last_good());
+            if good.is_some() {
+                finding.message.push_str("; its last good version stays in use");
+            }
+            collector.report(finding.clone(), Audience::Callers);
+            Some(good.cloned().ok_or(finding))
+        }
+        Ok(file) => {
+            let read = Document::read(path, &file, input.settings.risks);
+            collector.inputs.insert(path.into(), read.sha256);
+            for finding in &read.findings {
+                collector.report(finding.clone(), Audience::callers_if(finding.is_error()));
+            }
+            let refused = read.findings.into_iter().find(Finding::is_error);
+            read.document.map(Ok).or_else(|| refused.map(Err))
+        }
+    }
 }
 
 /// Reports files that `context.files` names and that are not there.

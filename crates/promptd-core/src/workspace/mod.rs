@@ -14,6 +14,7 @@ mod heartbeat;
 mod load;
 mod manifest;
 mod memory;
+mod nested;
 mod origin;
 #[cfg(test)]
 mod properties;
@@ -34,6 +35,9 @@ pub use manifest::{
     AgentSettings, ContextSettings, ExtraFile, FileRule, Lock, MANIFEST, Manifest, schema as manifest_schema,
 };
 pub use memory::MemoryTree;
+pub use nested::{
+    MAX_NESTED_BYTES, MAX_NESTED_DEPTH, MAX_NESTED_FILES, MAX_NESTED_FOLDERS, Nested, NotFound, Unsearched,
+};
 pub use origin::{MAX_PREVIOUS, Origin};
 pub use revision::{FORMAT, Revision};
 pub use skill::{

@@ -88,8 +88,10 @@ mod tests {
     fn the_same_snapshot_is_loaded_again_last_good_versions_included() {
         let skill = "---\nname: tides\ndescription: Tells the tides.\n---\nLook it up.\n";
         let good = MemoryTree::new()
-            .file("workspace.yaml", "agent: {name: Harbor}\n")
+            .file("workspace.yaml", "agent: {name: Harbor}\ncontext: {nested: [AGENTS.md]}\n")
             .file("AGENTS.md", "one")
+            .file("services/api/AGENTS.md", "nested")
+            .folder("services/web")
             .file("skills/tides/SKILL.md", skill)
             .file("skills/tides/notes.txt", "bundled");
         let (origin, snapshot) = loaded(&good, None);
@@ -100,6 +102,8 @@ mod tests {
             good.clone().failing("AGENTS.md", ReadError::Denied),
             good.clone().file("skills/tides/SKILL.md", "---\nname: [\n"),
             good.clone().failing("skills", ReadError::Denied),
+            good.clone().failing("services/api/AGENTS.md", ReadError::Denied),
+            good.clone().failing("services", ReadError::Denied).failing("services/api/AGENTS.md", ReadError::Denied),
             good.clone().failing("skills/tides/notes.txt", ReadError::Denied),
         ] {
             let (second, now) = loaded(&broken, Some((&origin, &snapshot)));

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Snapshot, Visibility};
+use super::{Nested, Snapshot, Visibility};
 use crate::digest::Digest;
 
 /// The name of a snapshot's content: 64 lower-case hex digits.
@@ -41,6 +41,9 @@ pub(super) fn of(snapshot: &Snapshot) -> Revision {
     for document in snapshot.documents.values() {
         hash.field(&*document.path).field(&*document.sha256).field(document.total_bytes.to_be_bytes());
     }
+    if !snapshot.manifest.context.nested.is_empty() {
+        nested(&mut hash, &snapshot.nested);
+    }
     hash.field("skills");
     for skill in &snapshot.skills {
         let hidden = if let Visibility::Hidden(why) = &skill.visibility { why } else { "" };
@@ -51,6 +54,18 @@ pub(super) fn of(snapshot: &Snapshot) -> Revision {
         hash.field(format!("{finding:?}"));
     }
     Revision(hash.finish())
+}
+
+/// A folder that comes or goes changes what a turn there is told.
+fn nested(hash: &mut FieldHash, nested: &Nested) {
+    hash.field("nested");
+    for document in nested.documents() {
+        hash.field(&*document.path).field(&*document.sha256).field(document.total_bytes.to_be_bytes());
+    }
+    hash.field("folders").field([u8::from(nested.is_partial)]);
+    for (folder, unsearched) in &nested.folders {
+        hash.field(&**folder).field(format!("{unsearched:?}"));
+    }
 }
 
 /// Stands in until the hash is known.

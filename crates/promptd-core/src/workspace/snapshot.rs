@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Document, Manifest, Revision, Skill, revision};
+use super::{Document, Manifest, Nested, Revision, Skill, revision};
 use crate::{finding::Finding, id::Id, profile::ProfileSet, settings::Settings};
 
 /// A workspace at one revision.
@@ -22,6 +22,8 @@ pub struct Snapshot {
     pub documents: BTreeMap<Arc<str>, Document>,
     /// The files that should be among the documents, are there, and cannot be used, each with the reason.
     pub unusable: BTreeMap<Arc<str>, Finding>,
+    /// The context files of folders below the root, which hold where a turn works there.
+    pub nested: Arc<Nested>,
     /// Every skill found, in the order of the skills block: name, case folded, then bytes.
     pub skills: Vec<Skill>,
     /// The profiles it was loaded with.
@@ -68,7 +70,13 @@ impl Snapshot {
     pub fn weight(&self) -> usize {
         let documents: usize = self.documents.values().map(|document| document.text.len()).sum();
         let skills: usize = self.skills.iter().map(|skill| skill.bytes.len() + skill.body.len()).sum();
-        documents + skills
+        documents + skills + self.nested.weight()
+    }
+
+    /// A document, or a nested context file.
+    #[must_use]
+    pub fn file(&self, path: &str) -> Option<&Document> {
+        self.documents.get(path).or_else(|| self.nested.document(path))
     }
 
     /// What prompts show as the workspace: its absolute path, or its id where paths are hidden.

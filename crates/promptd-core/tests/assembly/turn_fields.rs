@@ -7,7 +7,7 @@ use promptd_core::{
     prompt::Prompt,
     turn::{
         Agent, Channel, Conversation, ConversationMessage, ResponseFormat, Role, Segment, Snippet, Stage, Turn,
-        TurnFields, User,
+        TurnFields, User, WorkingDirectory,
     },
 };
 use serde_json::{Map, Value, json};
@@ -108,6 +108,9 @@ fn values() -> Vec<TurnValue> {
             t.ephemeral_system_prompt = Some("Briefly.".into());
         }),
         text("skip_context_files", "skip_context_files", |t| t.skip_context_files = true),
+        text("working_directory", "working_directory", |t| {
+            t.working_directory = WorkingDirectory::parse("services/api").unwrap();
+        }),
         other("budget", |t| t.budget = Some(PromptBudget { max: u32::MAX, unit: BudgetUnit::Chars })),
         TurnValue {
             field: "stage",
@@ -357,6 +360,7 @@ fn every_field_of_a_turn_has_a_value_here() {
         inputs,
         stage,
         budget,
+        working_directory,
     ];
     let values = values();
     for field in fields {

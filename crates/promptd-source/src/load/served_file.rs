@@ -17,7 +17,7 @@ const SHARED: &str = "@shared/";
 /// named; links are followed as everywhere.
 pub fn read_workspace_file(snapshot: &Snapshot, path: &str, options: &Options) -> Result<FileBytes, ReadError> {
     let own = vec![PathBuf::from(&*snapshot.root)];
-    let (roots, path) = if path == MANIFEST || snapshot.documents.contains_key(path) {
+    let (roots, path) = if path == MANIFEST || snapshot.file(path).is_some() {
         (own, path)
     } else if snapshot.skills.iter().any(|skill| is_of(skill, path)) {
         path.strip_prefix(SHARED).map_or((own, path), |path| (options.shared_skills.clone(), path))

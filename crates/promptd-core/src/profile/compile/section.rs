@@ -21,6 +21,8 @@ fn active_skill_deps(names: &Names) -> TurnFields {
 }
 
 /// Which summaries are shown follows from the cut, which inputs may move.
+/// What says which context files are shown.
+const CONTEXT_FILES_DEPS: TurnFields = TurnFields::CONTEXT_FILES.with(TurnFields::WORKING_DIRECTORY);
 const TREE_DEPS: TurnFields = TurnFields::SUMMARIES.with(TurnFields::SESSION_INPUTS);
 
 impl Compiler<'_> {
@@ -108,7 +110,7 @@ impl Compiler<'_> {
 
     fn context_files(&mut self, key: &str, raw: &RawSection, names: &Names) -> Body {
         let heading = self.template_of(key, raw, names);
-        let locals = names.with(&text_fields(&["path", "purpose", "text"]), TurnFields::NONE);
+        let locals = names.with(&text_fields(&["path", "folder", "purpose", "text"]), TurnFields::NONE);
         let entry = self.required(raw, "entry", raw.entry.as_ref());
         let entry = self.template(&format!("{key}.entry"), &entry, &locals);
         let pair = |(path, purpose): &(Spanned<String>, Spanned<String>)| (path.value.clone(), purpose.value.clone());
@@ -229,7 +231,7 @@ fn body_deps(body: &Body, names: &Names) -> TurnFields {
     match body {
         Body::Text(template) => template.deps,
         Body::Each(each) => each.list.deps | each.entry.deps | of(&each.header) | of(&each.footer),
-        Body::ContextFiles { heading, entry, .. } => heading.deps | entry.deps | TurnFields::CONTEXT_FILES,
+        Body::ContextFiles { heading, entry, .. } => heading.deps | entry.deps | CONTEXT_FILES_DEPS,
         Body::Skills(template) => template.deps | TurnFields::SKILLS,
         Body::Facts { facts, .. } => facts.iter().fold(TurnFields::VARIABLES, |all, fact| all | names.deps(&fact.name)),
         Body::ActiveSkill(template) => template.deps | active_skill_deps(names),

@@ -97,6 +97,7 @@ pub(super) fn assemble_in<'a>(
     let mut findings = Vec::new();
     let mut scope = TurnScope::new(snapshot, profile, turn, inputs, &mut findings);
     scope.traced = traced.is_some();
+    findings.extend(scope.finding_of_working_directory());
     section::check_active_skill(&scope)?;
     // Before the messages: sections above the conversation may depend on what it leaves out.
     let mut window = profile.conversation().map(|spec| match &rooms.conversation {

@@ -42,12 +42,13 @@ const ESCAPED: usize = 6;
 #[must_use]
 pub fn may_lose(snapshot: &Snapshot) -> bool {
     let (context, skills) = (&snapshot.manifest.context, &snapshot.settings.skills);
-    let sizes = || snapshot.documents.values().map(|document| document.chars);
+    let documents = || snapshot.documents.values().chain(snapshot.nested.documents());
+    let sizes = || documents().map(|document| document.chars);
     let shown = || snapshot.skills.iter().filter(|skill| skill.is_shown());
     let block =
         || shown().map(|skill| ESCAPED * (skill.name.len() + skill.description.len() + skill.location.len()) + TAGS);
     snapshot.manifest.budget.limit.is_some()
-        || snapshot.documents.values().any(|document| document.chars > context.max_chars_of(&document.path))
+        || documents().any(|document| document.chars > context.max_chars_of(&document.path))
         || sizes().sum::<usize>() > context.max_chars_total
         || shown().count() > skills.max_shown
         || shown().any(|skill| skill.description.len() > skills.max_description_chars)

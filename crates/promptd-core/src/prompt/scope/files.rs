@@ -6,7 +6,7 @@
 use crate::{
     profile::{Body, FilePattern, Profile, SectionSpec},
     text::shares::{Want, shares},
-    turn::Turn,
+    turn::{Turn, WorkingDirectory},
     workspace::{CONTEXT_FILES, ContextSettings, Document, Snapshot},
 };
 
@@ -17,12 +17,14 @@ pub(crate) struct Files<'a> {
     profile: &'a Profile,
     /// Whether the turn or the workspace leaves the context files out.
     skips: bool,
+    /// Where the turn works.
+    working_directory: &'a WorkingDirectory,
 }
 
 impl<'a> Files<'a> {
-    pub(crate) fn new(snapshot: &'a Snapshot, profile: &'a Profile, turn: &Turn) -> Self {
+    pub(crate) fn new(snapshot: &'a Snapshot, profile: &'a Profile, turn: &'a Turn) -> Self {
         let skips = turn.skip_context_files || snapshot.manifest.agent.skip_context_files;
-        Self { snapshot, profile, skips }
+        Self { snapshot, profile, skips, working_directory: &turn.working_directory }
     }
 
     /// Whether the context files are left out.
@@ -52,6 +54,11 @@ impl<'a> Files<'a> {
         }
     }
 
+    /// The nested context files that hold where the turn works, the root's first.
+    pub(crate) fn nested(&self) -> impl Iterator<Item = &'a str> {
+        self.snapshot.nested.paths_for(self.working_directory)
+    }
+
     /// The most characters of a file in a section without `limit: context_file`, or in an input.
     pub(crate) fn limit(&self, path: &str) -> usize {
         let context = &self.snapshot.manifest.context;
@@ -64,6 +71,17 @@ impl<'a> Files<'a> {
         let total = context.max_chars_total.saturating_sub(self.used_by_context_files());
         let share = documents.iter().position(|document| *document.path == *path);
         share.map_or_else(|| self.own_limit(path), |index| shares(&wants, total)[index])
+    }
+
+    /// How many characters of the total the kind `context_files` has for all of its files, the nested ones included: what those
+    /// that the profile shows elsewhere leave.
+    pub(crate) fn total_of_context_files(&self) -> usize {
+        let context = &self.snapshot.manifest.context;
+        if !context.sets_max_chars_total {
+            return context.max_chars_total;
+        }
+        let elsewhere = self.unlimited().into_iter().map(|document| document.chars.min(self.limit(&document.path)));
+        context.max_chars_total.saturating_sub(elsewhere.fold(0, usize::saturating_add))
     }
 
     /// The same before the files share the total; `usize::MAX`: no limit.
@@ -126,5 +144,25 @@ pub(crate) fn want(document: &Document, context: &ContextSettings) -> Want {
 /// What a document of at most `limit` characters wants of the total.
 fn want_of(document: &Document, limit: usize, context: &ContextSettings) -> Want {
     let size = if document.partial { usize::MAX } else { document.chars };
-    Want { need: size.min(limit), floor: 0, priority: context.rule(&document.path).is_pinned.into() }
+    let priority = if context.rule(&document.path).is_pinned { PINNED } else { 0 };
+    Want { need: size.min(limit), floor: 0, priority }
+}
+
+/// The priorities of pinned files, and of those nearest to where a turn works.
+const PINNED: u32 = 2;
+const NEAREST: u32 = 1;
+
+/// Favours the files nearest to where a turn works, those from `nearest` on: after the pinned files they get what they need
+/// before the others, of which each keeps half of an equal share of what the pinned ones leave.
+pub(crate) fn favour(wants: &mut [Want], nearest: usize, total: usize) {
+    let pinned = wants.iter().filter(|want| want.priority == PINNED);
+    let left = total.saturating_sub(pinned.map(|want| want.need).fold(0, usize::saturating_add));
+    let sharing = wants.iter().filter(|want| want.priority != PINNED && want.need > 0).count();
+    for (index, want) in wants.iter_mut().enumerate().filter(|(_, want)| want.priority != PINNED) {
+        if index < nearest {
+            want.floor = left / (2 * sharing.max(1));
+        } else {
+            want.priority = NEAREST;
+        }
+    }
 }

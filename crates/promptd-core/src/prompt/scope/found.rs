@@ -94,6 +94,10 @@ impl TurnScope<'_> {
     /// A text of the turn's, or of the workspace where the turn has none.
     fn found_text(&self, name: &str, field: &str) -> Option<Found> {
         let text = self.text(name, field)?;
+        if (name, field) == ("working_directory", "") {
+            let origin = Origin::new(OriginKind::Turn, "turn.working_directory");
+            return Some(Found::cleaned(origin, self.turn.working_directory.as_str(), &text));
+        }
         let (turn, own) = (self.turn, &self.snapshot.manifest.agent);
         let agent =
             |of: fn(&crate::turn::Agent) -> &String| turn.agent.as_ref().map(of).filter(|text| !text.is_empty());

@@ -8,6 +8,7 @@ mod locals;
 mod names;
 mod one_line;
 mod render;
+mod working_directory;
 
 use std::borrow::Cow;
 
@@ -19,7 +20,7 @@ use crate::{
     workspace::{MANIFEST, Skill, Snapshot},
 };
 
-pub(super) use files::{Files, want};
+pub(super) use files::{Files, favour, want};
 pub(super) use found::{Found, Places, path};
 pub(super) use inputs::{InputLoss, Inputs};
 pub(super) use locals::{Local, Locals};

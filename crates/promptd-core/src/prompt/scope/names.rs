@@ -33,6 +33,9 @@ impl Scope for TurnScope<'_> {
                 ResponseFormat::JsonObject => "json_object",
             },
             ("ephemeral_system_prompt", "") => self.ephemeral(),
+            ("working_directory", "") => {
+                return Some(inline(self.turn.working_directory.as_str(), usize::MAX).text);
+            }
             ("heartbeat_protocol", "") => {
                 self.snapshot.manifest.heartbeat_protocol.as_deref().unwrap_or_default().trim()
             }

@@ -97,7 +97,7 @@ impl<'a> TextBlock<'a> {
 
     /// The block for a file that gave no document.
     pub(crate) fn absent(id: impl Into<Cow<'a, str>>, stability: Stability, snapshot: &Snapshot, path: &str) -> Self {
-        match snapshot.unusable.get(path) {
+        match snapshot.unusable.get(path).or_else(|| snapshot.nested.unusable(path)) {
             Some(finding) => {
                 let source = Source { path: path.into(), sha256: "".into() };
                 let reason = format!("{path}: {}.", finding.message);

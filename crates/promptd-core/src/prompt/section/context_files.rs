@@ -9,7 +9,7 @@ use crate::{
     prompt::{
         document::{self, SKIPPED, cut, cut_reason, dropped, original, shown_size, source, truncated},
         output::{Origin, OriginKind},
-        scope::{Found, Local, Locals, TurnScope, want},
+        scope::{Found, Local, Locals, TurnScope, favour, want},
         trace::files,
     },
     text::{
@@ -34,15 +34,18 @@ pub(super) fn render<'a>(
         return TextBlock::omitted(&*spec.id, spec.stability, SKIPPED).into();
     }
     let snapshot = scope.snapshot;
-    let extra = snapshot.manifest.context.files.iter().map(|file| (&*file.path, &*file.purpose));
-    let all: Vec<(&str, &str)> = files.iter().map(|(path, purpose)| (&**path, &**purpose)).chain(extra).collect();
+    let all = listed(files, scope);
     let kept = |path: &str| scope.turn.context_files.is_empty() || scope.turn.context_files.iter().any(|k| k == path);
     let documents: Vec<Option<&Document>> =
-        all.iter().map(|(path, _)| snapshot.documents.get(*path).filter(|d| kept(path) && !d.is_blank())).collect();
+        all.iter().map(|(path, _)| snapshot.file(path).filter(|d| kept(path) && !d.is_blank())).collect();
     let context = &snapshot.manifest.context;
     let want = |document: Option<&Document>| document.map_or(Want::default(), |document| want(document, context));
-    let wants: Vec<Want> = documents.iter().copied().map(want).collect();
-    let shares = shares(&wants, context.max_chars_total.min(room.unwrap_or(usize::MAX)));
+    let mut wants: Vec<Want> = documents.iter().copied().map(want).collect();
+    let total = scope.files.total_of_context_files().min(room.unwrap_or(usize::MAX));
+    if let Some(nearest) = nearest(&documents, scope) {
+        favour(&mut wants, nearest, total);
+    }
+    let shares = shares(&wants, total);
 
     let mut rendered = RenderedSection::default();
     for (((path, purpose), document), share) in all.iter().zip(&documents).zip(shares) {
@@ -54,7 +57,7 @@ pub(super) fn render<'a>(
             None if !kept(path) => {
                 TextBlock::omitted(id(spec, path), spec.stability, "The turn keeps other context files only.")
             }
-            None if snapshot.documents.contains_key(*path) => {
+            None if snapshot.file(path).is_some() => {
                 TextBlock::omitted(id(spec, path), spec.stability, format!("{path} has only white space."))
             }
             None => TextBlock::absent(id(spec, path), spec.stability, snapshot, path),
@@ -71,6 +74,33 @@ pub(super) fn render<'a>(
     };
     rendered.blocks = iter::once(head).chain(rendered.blocks).collect();
     rendered
+}
+
+/// The files to show, each with its purpose: the profile's, the workspace's own, and those nested where the turn works, of
+/// which one that is among the others comes with them.
+fn listed<'a>(files: &'a [(String, String)], scope: &TurnScope<'a>) -> Vec<(&'a str, &'a str)> {
+    let own = &scope.snapshot.manifest.context.files;
+    let extra = own.iter().map(|file| (&*file.path, &*file.purpose));
+    let mut all: Vec<(&str, &str)> = files.iter().map(|(path, purpose)| (&**path, &**purpose)).chain(extra).collect();
+    let fixed = all.len();
+    for path in scope.files.nested() {
+        if all[..fixed].iter().all(|(shown, _)| *shown != path) {
+            all.push((path, ""));
+        }
+    }
+    all
+}
+
+/// Where the files begin that are nearest to where the turn works: those of the last folder below the root that has any.
+fn nearest(documents: &[Option<&Document>], scope: &TurnScope<'_>) -> Option<usize> {
+    let last = documents.iter().rev().flatten().next()?;
+    let folder = folder_of(&last.path, scope)?;
+    documents.iter().position(|one| one.is_some_and(|document| folder_of(&document.path, scope) == Some(folder)))
+}
+
+/// The folder below the root that a nested file is in.
+fn folder_of<'p>(path: &'p str, scope: &TurnScope<'_>) -> Option<&'p str> {
+    scope.snapshot.nested.document(path).and_then(|_| path.rsplit_once('/')).map(|(folder, _)| folder)
 }
 
 fn id(spec: &SectionSpec, path: &str) -> String {
@@ -102,10 +132,13 @@ fn file<'a>(
         }
     };
     let path = inline(&document.path, usize::MAX).text;
-    let own = [("path", Local::Text(&path)), ("purpose", Local::Text(purpose)), ("text", Local::Text(contents))];
+    let folder = inline(folder_of(&document.path, scope).unwrap_or_default(), usize::MAX).text;
+    let own = [("path", &*path), ("folder", &folder), ("purpose", purpose), ("text", contents)];
+    let own = own.map(|(name, text)| (name, Local::Text(text)));
     let origins = |name: &str, _: &[Step]| match name {
         "text" => Found::traced(&files::origin(source(document)), document::traced(document, &held)),
         "purpose" => purpose_of(spec, document, purpose, scope),
+        "folder" => Found::worked_out(Origin::new(OriginKind::Fact, "file.folder")),
         _ => Found::worked_out(Origin::new(OriginKind::Fact, "file.path")),
     };
     let text = scope.render(spec, entry, &Locals { own: &own, outer: scope, origins: &origins })?;

@@ -21,7 +21,7 @@ pub fn schema() -> Value {
     schema::document("workspace.yaml", description, schema::mapping(ROOT))
 }
 
-const LOCKS: [&str; 7] = names(&Lock::NAMES);
+const LOCKS: [&str; 8] = names(&Lock::NAMES);
 
 /// One line that is not blank.
 const ONE_LINE: Text = Text::like(
@@ -32,6 +32,9 @@ const ONE_LINE: Text = Text::like(
 const INSIDE: Text = Text::like(
     r"^(?!\.{1,2}(/|$))[^/\\:\u0000-\u001f\u007f-\u009f]+(/(?!\.{1,2}(/|$))[^/\\:\u0000-\u001f\u007f-\u009f]+)*$",
 );
+
+/// The name of a file. See `nested`.
+const FILE_NAME: Text = Text::like(r"^(?!\.{1,2}$)[^/\\:\u0000-\u001f\u007f-\u009f]+$");
 
 /// The keys of the file.
 pub(super) const ROOT: &[Key] = &[
@@ -96,6 +99,12 @@ const CONTEXT: &[Key] = &[
         "files",
         Shape::Each { keys: FILE, most: MAX_EXTRA_FILES },
         "Files beyond AGENTS.md, SOUL.md and IDENTITY.md, in the order in which prompts show them.",
+    )
+    .or("[]"),
+    Key::new(
+        "nested",
+        Shape::Texts(FILE_NAME),
+        "Names of files, such as `AGENTS.md`, that are context files in every folder from the workspace's own down to `turn.working_directory`; at most 8.",
     )
     .or("[]"),
 ];

@@ -74,6 +74,8 @@ pub struct ContextSettings {
     pub sets_max_chars_total: bool,
     /// `files`, beyond the three that are always looked for.
     pub files: Vec<ExtraFile>,
+    /// `nested`: names of files that are looked for in every folder from the root down to where a turn works.
+    pub nested: Vec<String>,
     /// What `files` says of single ones, the three included, by path.
     pub rules: BTreeMap<String, FileRule>,
 }
@@ -127,6 +129,8 @@ pub enum Lock {
     TimeZone,
     /// `turn.inputs`.
     Inputs,
+    /// `turn.working_directory`.
+    WorkingDirectory,
     /// Messages of the role `system` in `turn.conversation`: they would be read like an ephemeral prompt, whose lock
     /// includes this one.
     ConversationSystem,
@@ -134,13 +138,14 @@ pub enum Lock {
 
 impl Lock {
     /// Each with its name in `workspace.yaml`.
-    pub const NAMES: [(&'static str, Self); 7] = [
+    pub const NAMES: [(&'static str, Self); 8] = [
         ("profile", Self::Profile),
         ("persona", Self::Persona),
         ("ephemeral", Self::Ephemeral),
         ("agent", Self::Agent),
         ("time_zone", Self::TimeZone),
         ("inputs", Self::Inputs),
+        ("working_directory", Self::WorkingDirectory),
         ("conversation_system", Self::ConversationSystem),
     ];
 
@@ -171,6 +176,7 @@ impl Manifest {
                 max_chars_total: 12_000,
                 sets_max_chars_total: false,
                 files: Vec::new(),
+                nested: Vec::new(),
                 rules: BTreeMap::new(),
             },
             skills_enabled: true,

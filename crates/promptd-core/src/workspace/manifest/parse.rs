@@ -106,12 +106,14 @@ fn context(mut fields: Fields<'_, '_>, defaults: &ContextSettings) -> ContextSet
     let per_file = fields.count("max_chars_per_file");
     let total = fields.count("max_chars_total");
     let (files, rules) = values::context_files(&mut fields);
+    let nested = values::nested(&mut fields);
     let context = ContextSettings {
         max_chars_per_file: per_file.unwrap_or(defaults.max_chars_per_file),
         sets_max_chars_per_file: per_file.is_some(),
         max_chars_total: total.unwrap_or(defaults.max_chars_total),
         sets_max_chars_total: total.is_some(),
         files,
+        nested,
         rules,
     };
     fields.finish();
@@ -173,7 +175,7 @@ mod tests {
             "agent:\n  id: harbor\n  name: Harbor\n  persona: |\n    Warm,\n    exact.\n  time_zone: US/Pacific\n  \
              skip_context_files: true\n  ephemeral_system_prompt: ' once '\nprofile: five-layer\ncontext:\n  \
              max_chars_per_file: 0\n  max_chars_total: 7\n  files:\n    - path: docs/RUNBOOK.md\n      purpose: how\n    \
-             - path: x.md\n      max_chars: 9\n    - {path: SOUL.md, priority: pinned, keep: head_tail}\nskills: {enabled: false, allowlist: [a], blocklist: [b]}\nheartbeat: {protocol: beat}\n\
+             - path: x.md\n      max_chars: 9\n    - {path: SOUL.md, priority: pinned, keep: head_tail}\n  nested: [AGENTS.md, CLAUDE.md]\nskills: {enabled: false, allowlist: [a], blocklist: [b]}\nheartbeat: {protocol: beat}\n\
              expose_paths: false\nlocked: [time_zone, profile, persona, ephemeral, agent, agent]\ninputs: {a: [1, no]}\n",
         )
         .unwrap();
@@ -201,6 +203,7 @@ mod tests {
             manifest.locked,
             [Lock::Profile, Lock::Persona, Lock::Ephemeral, Lock::Agent, Lock::TimeZone, Lock::ConversationSystem]
         );
+        assert_eq!(manifest.context.nested, ["AGENTS.md", "CLAUDE.md"]);
         assert_eq!(serde_json::Value::from(manifest.inputs), json!({"a": [1, "no"]}));
     }
 
@@ -241,10 +244,29 @@ mod tests {
                 "workspace.yaml:16:13 INVALID_VALUE `context.files[1].path` names a file that is always looked for; give it `max_chars`, `priority` or `keep`, or remove the entry",
                 "workspace.yaml:17:7 INVALID_VALUE `context.files[2].path` is required: a path below the workspace",
                 "workspace.yaml:19:13 INVALID_VALUE `context.files[4].path` names a file that an entry above already names",
-                "workspace.yaml:20:10 INVALID_VALUE `locked`: unknown value `persna`; known: profile, persona, ephemeral, agent, time_zone, inputs, conversation_system",
+                "workspace.yaml:20:10 INVALID_VALUE `locked`: unknown value `persna`; known: profile, persona, ephemeral, agent, time_zone, inputs, working_directory, conversation_system",
                 "workspace.yaml:21:15 WRONG_TYPE `expose_paths` must be `true` or `false`, not text",
                 "workspace.yaml:22:10 INVALID_VALUE unknown profile `nope`",
             ]
+        );
+    }
+
+    #[test]
+    fn nested_files_have_names_without_a_folder_each_once() {
+        assert_eq!(
+            faults("context: {nested: [AGENTS.md, docs/AGENTS.md, .., '', AGENTS.md]}"),
+            [
+                "workspace.yaml:1:31 INVALID_VALUE `context.nested[1]` must be the name of a file such as `AGENTS.md`, without a folder",
+                "workspace.yaml:1:47 INVALID_VALUE `context.nested[2]` must be the name of a file such as `AGENTS.md`, without a folder",
+                "workspace.yaml:1:51 INVALID_VALUE `context.nested[3]` must be the name of a file such as `AGENTS.md`, without a folder",
+                "workspace.yaml:1:55 INVALID_VALUE `context.nested[4]` names a file that an entry above already names",
+            ]
+        );
+        let names = |count| (0..count).map(|n| format!("{n}.md")).collect::<Vec<_>>().join(", ");
+        assert!(read(format!("context: {{nested: [{}]}}", names(8))).is_ok());
+        assert_eq!(
+            faults(format!("context: {{nested: [{}]}}", names(9))),
+            ["workspace.yaml:1:19 INVALID_VALUE `context.nested` has more than 8 names"]
         );
     }
 

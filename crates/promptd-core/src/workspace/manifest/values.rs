@@ -10,7 +10,7 @@ use crate::{
     settings::RiskPolicy,
     text::{
         cut::Keep,
-        hidden::{is_hidden, is_line_break},
+        hidden::{is_line_break, is_path_char},
     },
     workspace::{clean::clean_text, files::CONTEXT_FILES, risk},
     yaml::{Fields, Node, nearest},
@@ -18,6 +18,8 @@ use crate::{
 
 /// The most entries of `context.files`.
 pub(super) const MAX_EXTRA_FILES: usize = 64;
+/// The most names of `context.nested`.
+pub(super) const MAX_NESTED_NAMES: usize = 8;
 
 /// Reads texts that go into prompts unchanged, and collects their risks.
 pub(super) struct Reader {
@@ -123,9 +125,30 @@ fn context_file(mut entry: Fields<'_, '_>, seen: &mut BTreeSet<String>) -> Optio
     Some((ExtraFile { path, purpose: purpose.unwrap_or_default() }, rule))
 }
 
+/// `context.nested`: names of files, none twice.
+pub(super) fn nested(fields: &mut Fields<'_, '_>) -> Vec<String> {
+    let at = fields.mark("nested");
+    let mut names: Vec<String> = Vec::new();
+    let entries = fields.texts("nested").unwrap_or_default();
+    if entries.len() > MAX_NESTED_NAMES {
+        fields.faults().add(Code::InvalidValue, at, format!("`context.nested` has more than {MAX_NESTED_NAMES} names"));
+    }
+    for (index, (name, mark)) in entries.into_iter().enumerate() {
+        let complaint = if !is_inside(name) || name.contains('/') {
+            "must be the name of a file such as `AGENTS.md`, without a folder"
+        } else if names.iter().any(|other| other == name) {
+            "names a file that an entry above already names"
+        } else {
+            names.push(name.to_owned());
+            continue;
+        };
+        fields.faults().add(Code::InvalidValue, mark, format!("`context.nested[{index}]` {complaint}"));
+    }
+    names
+}
+
 /// Whether a path is relative, stays below the folder that it starts from, and is safe to print.
 fn is_inside(path: &str) -> bool {
     let bad_name = |name: &str| matches!(name, "" | "." | "..");
-    let bad_char = |c: char| c.is_control() || matches!(c, '\\' | ':') || is_hidden(c);
-    !path.split('/').any(bad_name) && !path.contains(bad_char)
+    !path.split('/').any(bad_name) && path.chars().all(is_path_char)
 }

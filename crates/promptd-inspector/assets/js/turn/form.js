@@ -3,10 +3,10 @@
 import { h, icon, replace } from "../dom.js";
 import { problemOf } from "./json.js";
 
-const ONE_LINE = /(^|_)(id|name|zone|now|title|source|unit|encoding|type|time|at|color|key|provider|endpoint|uid|cron|from|account|role)$/;
+const ONE_LINE = /(^|_)(id|name|zone|now|title|source|unit|encoding|type|time|at|color|key|provider|endpoint|uid|cron|from|account|role|directory)$/;
 const MOST_ITEMS = 50; // of a list that are drawn; the rest is edited as JSON
 const REMOVE = "M4 4l8 8M12 4l-8 8";
-const EXAMPLES = { now: "2026-03-01T02:30:00Z", time_zone: "Europe/Berlin", time: "2026-03-01T02:30:00Z" };
+const EXAMPLES = { now: "2026-03-01T02:30:00Z", time_zone: "Europe/Berlin", time: "2026-03-01T02:30:00Z", working_directory: "services/api" };
 
 /**
  * @typedef {object} Form

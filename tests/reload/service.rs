@@ -4,7 +4,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -17,6 +20,15 @@ use tokio::{runtime::Runtime, time::timeout};
 
 /// Far longer than any correct delay: only a revision that never comes takes so long.
 pub const NEVER: Duration = Duration::from_secs(20);
+
+/// Sets a flag when it is dropped: also where a test fails, so that threads which go on until then end.
+pub struct Sets<'a>(pub &'a AtomicBool);
+
+impl Drop for Sets<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
 
 pub struct Service {
     pub store: Arc<Store>,

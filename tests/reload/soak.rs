@@ -21,7 +21,7 @@ use promptd_source::{
 
 use crate::{
     saves::{SAVES, Save},
-    service::{Service, options, wait_within, waiting},
+    service::{Service, Sets, options, wait_within, waiting},
     site::{Allowed, Hashes, Shape, Site, served, sha256},
 };
 
@@ -133,6 +133,7 @@ pub fn run(folder: &Path, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Report {
     let report = Mutex::new(Report::default());
     let (left, done) = (AtomicUsize::new(plan.saves), AtomicBool::new(false));
     thread::scope(|scope| {
+        let is_done = Sets(&done);
         let reader = scope.spawn(|| read_on(&service.store, &looked_at, &done));
         let mut shares: Vec<Vec<Site>> = (0..WRITERS).map(|_| Vec::new()).collect();
         for (i, site) in sites.into_iter().enumerate() {
@@ -151,7 +152,7 @@ pub fn run(folder: &Path, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Report {
         for writer in writers {
             writer.join().unwrap();
         }
-        done.store(true, Relaxed);
+        drop(is_done);
         let (reads, mixed, half) = reader.join().unwrap();
         let mut report = report.lock().unwrap();
         (report.reads, report.mixed, report.half) = (reads, mixed, half);

@@ -20,7 +20,7 @@ use promptd_source::{
     store::{State, Store},
 };
 
-use crate::service::{Service, options};
+use crate::service::{Service, Sets, options};
 
 const SKILL_A: &str = "---\nname: a\ndescription: For state A.\n---\n";
 const SKILL_B: &str = "---\nname: b\ndescription: For state B.\n---\n";
@@ -29,6 +29,7 @@ const SKILL_B: &str = "---\nname: b\ndescription: For state B.\n---\n";
 fn watching(store: &Store, id: &str, check: impl Fn(&Snapshot) + Sync, work: impl FnOnce()) {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
+        let is_done = Sets(&done);
         let readers: Vec<_> = (0..2)
             .map(|_| {
                 scope.spawn(|| {
@@ -46,7 +47,7 @@ fn watching(store: &Store, id: &str, check: impl Fn(&Snapshot) + Sync, work: imp
             })
             .collect();
         work();
-        done.store(true, Relaxed);
+        drop(is_done);
         for reader in readers {
             assert!(reader.join().unwrap() > 0);
         }
@@ -329,6 +330,7 @@ fn noise_beside_the_inputs_holds_nothing_up() {
     let service = Service::of_root(folder.path());
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
+        let is_done = Sets(&done);
         scope.spawn(|| {
             let mut log = File::create(ws.join("log.txt")).unwrap();
             while !done.load(Relaxed) {
@@ -344,7 +346,7 @@ fn noise_beside_the_inputs_holds_nothing_up() {
             "V2 during the noise",
             |state| matches!(state, State::Ready(loaded) if text(&loaded.snapshot, "AGENTS.md") == "V2"),
         );
-        done.store(true, Relaxed);
+        drop(is_done);
         assert!(lag < Duration::from_secs(3), "{lag:?}");
     });
 }
@@ -358,6 +360,7 @@ fn an_input_that_never_rests_is_served_all_the_same() {
     let service = Service::of_root(folder.path());
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
+        let is_done = Sets(&done);
         scope.spawn(|| {
             let mut file = File::options().append(true).open(ws.join("AGENTS.md")).unwrap();
             while !done.load(Relaxed) {
@@ -370,6 +373,6 @@ fn an_input_that_never_rests_is_served_all_the_same() {
             "what is written all the time",
             |state| matches!(state, State::Ready(loaded) if text(&loaded.snapshot, "AGENTS.md").contains("more")),
         );
-        done.store(true, Relaxed);
+        drop(is_done);
     });
 }

@@ -326,6 +326,14 @@ mod tests {
         }
     }
 
+    fn sweep_until(reload: &mut Reload, what: &str, holds: impl Fn(&Reload) -> bool) {
+        let began = clock::now();
+        while !holds(reload) {
+            assert!(clock::now() - began < Duration::from_secs(20), "never {what}");
+            reload.sweep();
+        }
+    }
+
     fn ws() -> tempfile::TempDir {
         let ws = tempfile::tempdir().unwrap();
         fs::write(ws.path().join("AGENTS.md"), "one").unwrap();
@@ -348,16 +356,11 @@ mod tests {
         for (interval, finds) in [(Duration::ZERO, true), (Duration::from_secs(3600), false)] {
             let ws = ws();
             let (mut reload, _sender) = started(ws.path(), options(WatchMode::Poll, interval));
-            let swept = Arc::clone(&reload.publisher.status);
-            while swept.sweeps.get() == 0 {
-                reload.sweep();
-            }
+            sweep_until(&mut reload, "swept", |reload| reload.publisher.status.sweeps.get() > 0);
             assert_eq!(reload.targets.next_due(), None, "nothing has changed");
             fs::write(ws.path().join("AGENTS.md"), "two").unwrap();
-            let began = clock::now();
-            while finds && reload.targets.next_due().is_none() {
-                assert!(clock::now() - began < Duration::from_secs(20), "not found");
-                reload.sweep();
+            if finds {
+                sweep_until(&mut reload, "found", |reload| reload.targets.next_due().is_some());
             }
             reload.sweep();
             assert_eq!(reload.targets.next_due().is_some(), finds, "{interval:?}");
@@ -382,9 +385,7 @@ mod tests {
         let (mut reload, _sender) = started(ws.path(), options(WatchMode::Auto, Duration::from_secs(3600)));
         let status = Arc::clone(&reload.publisher.status);
         let loads = status.loads.get();
-        while status.sweeps.get() == 0 {
-            reload.sweep();
-        }
+        sweep_until(&mut reload, "swept", |reload| reload.publisher.status.sweeps.get() > 0);
         settle(&mut reload);
         assert_eq!((status.loads.get(), status.sweep_hits.get()), (loads, 0));
     }

@@ -85,7 +85,7 @@ async fn the_files_are_listed_and_read() {
     let rig = Rig::start().await;
     rig.publish("harbor", site(NESTED));
     let mut client = rig.workspaces().await;
-    let get = || GetWorkspaceRequest { workspace_id: "harbor".into() };
+    let get = || GetWorkspaceRequest { workspace_id: "harbor".into(), ..Default::default() };
     let file = |path: &str| ReadFileRequest { workspace_id: "harbor".into(), path: path.into() };
     let workspace = client.get_workspace(get()).await.unwrap().into_inner().workspace.unwrap();
     let paths: Vec<_> = workspace.context_files.iter().map(|file| file.path.as_str()).collect();

@@ -112,7 +112,7 @@ fn shared_skills(newest: &Snapshot, caller: &Caller) -> BTreeMap<String, MemoryT
         let Some(file) = folder.map(|folder| format!("{folder}/{SKILL_FILE}")) else { continue };
         let root = skill.location.strip_suffix(&file).and_then(|root| root.strip_suffix('/')).unwrap_or_default();
         let tree = trees.remove(root).unwrap_or_default();
-        trees.insert(root.to_owned(), tree.file(&file, &*skill.bytes));
+        trees.insert(root.to_owned(), tree.file(&file, skill.file.bytes()));
     }
     trees
 }

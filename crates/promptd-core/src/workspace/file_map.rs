@@ -42,7 +42,7 @@ impl FileMap {
     #[must_use]
     pub fn new(file: &[u8], text: &str) -> Self {
         let whole = clamped(file.len());
-        if let Some(at) = whole_text(file, text) {
+        if let Some(at) = std::str::from_utf8(file).ok().and_then(|file| whole_text(file, text)) {
             let run = Run { text: 0, file: clamped(at), len: clamped(text.len()) };
             return Self { runs: [run].into(), file: whole };
         }
@@ -97,10 +97,9 @@ impl FileMap {
 }
 
 /// Where a file has the text as a whole, if nothing was taken away but white space around it.
-fn whole_text(file: &[u8], text: &str) -> Option<usize> {
-    let all = std::str::from_utf8(file).ok()?;
-    let at = all.trim_end().len().checked_sub(text.len())?;
-    (all.get(at..at + text.len())? == text).then_some(at)
+pub(super) fn whole_text(file: &str, text: &str) -> Option<usize> {
+    let at = file.trim_end().len().checked_sub(text.len())?;
+    (file.get(at..at + text.len())? == text).then_some(at)
 }
 
 /// The runs found so far, from the end.

@@ -69,7 +69,7 @@ impl Snapshot {
     #[must_use]
     pub fn weight(&self) -> usize {
         let documents: usize = self.documents.values().map(|document| document.text.len()).sum();
-        let skills: usize = self.skills.iter().map(|skill| skill.bytes.len() + skill.body.len()).sum();
+        let skills: usize = self.skills.iter().map(|skill| skill.file.weight()).sum();
         documents + skills + self.nested.weight()
     }
 

@@ -36,12 +36,12 @@ fn is_the_same(old: &Skill, now: &Skill) -> bool {
     old.folder == now.folder
         || old.name.to_lowercase() == now.name.to_lowercase()
         || same_text(&old.description, &now.description)
-        || same_text(&old.body, &now.body)
+        || same_text(old.file.body(), now.file.body())
 }
 
 /// Whether a prompt could not tell one from the other.
 fn reads_the_same(old: &Skill, now: &Skill) -> bool {
-    old.name == now.name && old.description == now.description && old.body == now.body
+    old.name == now.name && old.description == now.description && old.file.body() == now.file.body()
 }
 
 #[cfg(test)]
@@ -224,7 +224,7 @@ mod tests {
     /// The names, descriptions and bodies of the skills that are shown, or of those that are hidden.
     fn words(snapshot: &Snapshot, shown: bool) -> BTreeSet<String> {
         let skills = snapshot.skills.iter().filter(|skill| skill.is_shown() == shown);
-        skills.flat_map(|skill| [&skill.name, &skill.description, &skill.body].map(ToString::to_string)).collect()
+        skills.flat_map(|skill| [&*skill.name, &*skill.description, skill.file.body()].map(str::to_owned)).collect()
     }
 
     proptest! {

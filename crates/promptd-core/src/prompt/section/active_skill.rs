@@ -34,7 +34,7 @@ pub(super) fn render<'a>(spec: &'a SectionSpec, template: &Template, scope: &Tur
     let value = Value::from_pairs([
         ("id", Value::from(&*skill.folder_name)),
         ("name", Value::from(&*skill.name)),
-        ("body", Value::from(&*skill.body)),
+        ("body", Value::from(skill.file.body())),
         ("files", files.into_iter().collect()),
     ]);
     let own = [("skill", Local::Value(value))];

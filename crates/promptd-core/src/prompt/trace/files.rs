@@ -37,15 +37,15 @@ pub(crate) fn skill(skill: &Skill, field: &str) -> Found {
     let text = match field {
         "name" | "description" => {
             let text = if field == "name" { &skill.name } else { &skill.description };
-            let file = front_matter(&skill.bytes, field, text);
-            let same = skill.bytes.get(file.clone()) == Some(text.as_bytes());
+            let file = front_matter(skill.file.bytes(), field, text);
+            let same = skill.file.bytes().get(file.clone()) == Some(text.as_bytes());
             let file = file.start as u64..file.end as u64;
             let how = if same { How::Verbatim } else { How::Cleaned };
             Text::traced(text.to_string(), Trace::of(text.len(), &origin, file, how))
         }
         "body" => {
-            let map = FileMap::new(&skill.bytes, &skill.body);
-            Text::traced(skill.body.to_string(), part(&map, 0..skill.body.len(), &origin))
+            let (bytes, body) = (skill.file.bytes(), skill.file.body());
+            Text::traced(body.to_owned(), part(&FileMap::new(bytes, body), 0..body.len(), &origin))
         }
         _ => return Found::worked_out(Origin::new(OriginKind::Fact, format!("skill.{field}"))),
     };

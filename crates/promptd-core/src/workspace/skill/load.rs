@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, fmt::Write as _, sync::Arc};
 
 use super::{
-    SHARED_FOLDER, SKILLS_FOLDER, Skill, bundle,
+    SHARED_FOLDER, SKILLS_FOLDER, Skill, SkillFile, bundle,
     draft::{self, Draft},
     find::{self, Root},
     select,
@@ -77,6 +77,13 @@ struct Folder<'a> {
     audience: Audience,
 }
 
+/// A SKILL.md that can be used.
+struct Read {
+    bytes: Vec<u8>,
+    sha256: Arc<str>,
+    draft: Draft,
+}
+
 impl Loader<'_, '_> {
     fn take(&mut self, root: &Root<'_>) {
         let everyone = Audience::callers_if(self.manifest.skills_enabled);
@@ -128,26 +135,27 @@ impl Loader<'_, '_> {
         let name = folder.rsplit('/').next().unwrap_or_default();
         let audience = self.audience(name);
         let folder = Folder { root, path: folder, name, file: join(&shown, SKILL_FILE), shown, audience };
-        let Some((bytes, draft)) = self.read(&folder) else { return };
-        if bytes.len() > self.room {
+        let Some(read) = self.read(&folder) else { return };
+        if read.bytes.len() > self.room {
             let message = format!("the skills have more than {MAX_SKILL_BYTES} bytes together; this one is left out");
             let finding = Finding::new(Code::SkillSearchLimited, Place::file(folder.file), message);
             return self.collector.report(finding, audience);
         }
-        self.room -= bytes.len();
-        let skill = self.skill(folder, bytes, draft);
+        self.room -= read.bytes.len();
+        let skill = self.skill(folder, read);
         self.skills.push(skill);
     }
 
     /// SKILL.md as it is now, or where that cannot be used, its last good version.
-    fn read(&mut self, folder: &Folder<'_>) -> Option<(Arc<[u8]>, Draft)> {
+    fn read(&mut self, folder: &Folder<'_>) -> Option<Read> {
         let path = join(&folder.root.in_tree(folder.path), SKILL_FILE);
         let (faults, keeps_last_good) = match folder.root.tree.read(&path, self.input.settings.max_file_bytes) {
             Ok(file) => {
-                self.collector.inputs.insert(folder.file.as_str().into(), sha256_hex(&file.bytes));
+                let sha256 = sha256_hex(&file.bytes);
+                self.collector.inputs.insert(folder.file.as_str().into(), Arc::clone(&sha256));
                 let partial = (file.bytes.len() as u64) < file.total;
                 match self.draft(&file.bytes, partial, folder) {
-                    Ok(draft) => return Some((file.bytes.into(), draft)),
+                    Ok(draft) => return Some(Read { bytes: file.bytes, sha256, draft }),
                     Err(faults) => (faults, true),
                 }
             }
@@ -165,10 +173,11 @@ impl Loader<'_, '_> {
         draft::read(bytes, partial, &folder.file, folder.name, self.input.settings.risks)
     }
 
-    fn last_good(&self, folder: &Folder<'_>) -> Option<(Arc<[u8]>, Draft)> {
+    fn last_good(&self, folder: &Folder<'_>) -> Option<Read> {
         let skill = self.previous(&folder.shown)?;
-        let draft = self.draft(&skill.bytes, false, folder).ok()?;
-        Some((Arc::clone(&skill.bytes), draft))
+        let bytes = skill.file.bytes().to_vec();
+        let draft = self.draft(&bytes, false, folder).ok()?;
+        Some(Read { bytes, sha256: Arc::clone(&skill.sha256), draft })
     }
 
     fn previous(&self, folder: &str) -> Option<&Skill> {
@@ -191,11 +200,14 @@ impl Loader<'_, '_> {
         }
     }
 
-    fn skill(&mut self, folder: Folder<'_>, bytes: Arc<[u8]>, draft: Draft) -> Skill {
+    fn skill(&mut self, folder: Folder<'_>, read: Read) -> Skill {
+        let Read { bytes, sha256, draft } = read;
         let Draft { name, description, body, hidden_by, mut findings } = draft;
         let Folder { root, shown, name: folder_name, .. } = folder;
         let limit = self.input.settings.max_file_bytes;
-        let known = self.previous(&shown).map_or(&[][..], |skill| &skill.files);
+        let previous = self.previous(&shown);
+        let file = SkillFile::new(bytes, &body, previous.map(|skill| &skill.file));
+        let known = previous.map_or(&[][..], |skill| &skill.files);
         let (files, bundle_findings) = bundle::list(root.tree, &root.in_tree(folder.path), &shown, limit, known);
         findings.extend(bundle_findings);
         for file in &files {
@@ -214,9 +226,8 @@ impl Loader<'_, '_> {
             location: location.into(),
             folder: shown.into(),
             folder_name: folder_name.into(),
-            sha256: sha256_hex(&bytes),
-            bytes,
-            body: body.into(),
+            file,
+            sha256,
             files,
             findings,
         }

@@ -2,6 +2,7 @@
 
 mod bundle;
 mod draft;
+mod file;
 mod find;
 mod front_matter;
 mod keys;
@@ -12,6 +13,7 @@ mod select;
 mod tests;
 
 pub use bundle::{MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES};
+pub use file::SkillFile;
 pub use find::{MAX_FOLDERS_SEARCHED, MAX_SKILL_DEPTH, MAX_SKILLS_FOUND};
 pub use keys::schema;
 pub use load::MAX_SKILL_BYTES;
@@ -43,10 +45,8 @@ pub struct Skill {
     pub folder: Arc<str>,
     /// The folder's own name: the blocklist matches it too, so that renaming inside the file cannot dodge it.
     pub folder_name: Arc<str>,
-    /// SKILL.md as read, up to the read limit.
-    pub bytes: Arc<[u8]>,
-    /// The instructions below the front matter, trimmed.
-    pub body: Arc<str>,
+    /// SKILL.md.
+    pub file: SkillFile,
     /// SHA-256 of SKILL.md, in hex.
     pub sha256: Arc<str>,
     /// The bundled files, relative to the folder, sorted by bytes; without SKILL.md.

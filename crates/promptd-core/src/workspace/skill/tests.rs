@@ -99,10 +99,10 @@ fn front_matter_is_read_whatever_its_line_ends() {
         "\n\n---\nname: demo\ndescription: ok\n---\n\n\nbody\n\n",
     ] {
         let skill = only(text);
-        assert_eq!((&*skill.name, &*skill.description, &*skill.body), ("demo", "ok", "body"), "{text:?}");
+        assert_eq!((&*skill.name, &*skill.description, skill.file.body()), ("demo", "ok", "body"), "{text:?}");
         assert!(skill.findings.is_empty(), "{text:?}: {:?}", skill.findings);
     }
-    assert_eq!(&*only("---\nname: demo\ndescription: ok\n---").body, "");
+    assert_eq!(only("---\nname: demo\ndescription: ok\n---").file.body(), "");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn an_unquoted_colon_is_repaired_with_a_warning() {
         ("Ends with a colon: x:", "Ends with a colon: x:"),
     ] {
         let skill = only(format!("---\nname: demo\ndescription: {yaml}\nlicense: MIT\n---\nbody"));
-        assert_eq!((&*skill.description, &*skill.body), (line, "body"));
+        assert_eq!((&*skill.description, skill.file.body()), (line, "body"));
         assert_eq!(codes(&skill.findings), ["SKILL_FRONT_MATTER_REPAIRED"]);
         assert_eq!(skill.findings[0].place.to_string(), "skills/demo/SKILL.md:3");
     }

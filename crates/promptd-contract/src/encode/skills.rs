@@ -118,7 +118,7 @@ fn skill_files(skill: &Skill) -> Vec<proto::SkillFile> {
         sha256: if whole { sha256.to_owned() } else { String::new() },
         bytes,
     };
-    let main = file(SKILL_FILE, &skill.sha256, skill.bytes.len() as u64, skill.is_whole());
+    let main = file(SKILL_FILE, &skill.sha256, skill.file.bytes().len() as u64, skill.is_whole());
     let bundled = skill.files.iter().map(|bundled| file(&bundled.path, &bundled.sha256, bundled.size, bundled.whole));
     std::iter::once(main).chain(bundled).collect()
 }

@@ -95,7 +95,7 @@ pub fn unusable_workspace_summary(id: &Id, faults: &[Finding]) -> proto::Workspa
 pub fn context_files(snapshot: &Snapshot) -> impl Iterator<Item = &Document> {
     let configured = snapshot.manifest.context.files.iter().map(|file| file.path.as_str());
     let paths = CONTEXT_FILES.into_iter().chain(configured);
-    paths.filter_map(|path| snapshot.documents.get(path)).chain(snapshot.nested.documents())
+    paths.filter_map(|path| snapshot.document(path)).chain(snapshot.nested.documents())
 }
 
 fn context_file(document: &Document) -> proto::ContextFile {

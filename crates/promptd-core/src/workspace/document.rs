@@ -46,7 +46,7 @@ pub(super) struct ReadDocument {
 
 impl Document {
     /// Reads a document from a file's bytes.
-    pub(super) fn read(path: &str, file: &FileBytes, risks: RiskPolicy) -> ReadDocument {
+    pub(super) fn read(path: &Arc<str>, file: &FileBytes, risks: RiskPolicy) -> ReadDocument {
         let partial = (file.bytes.len() as u64) < file.total;
         let Cleaned { text, first_line, mut findings } = clean(&file.bytes, partial, path);
         let (text, risks) = risk::scan(&text, path, risk::Scope::File { first_line }).settle(text, risks);
@@ -55,7 +55,7 @@ impl Document {
         let document = text.map(|text| {
             let text = trim(&text);
             Self {
-                path: path.into(),
+                path: Arc::clone(path),
                 chars: text.chars().count(),
                 map: FileMap::new(&file.bytes, text),
                 text: text.into(),

@@ -137,7 +137,7 @@ fn without_content(input: &Load<'_>, state: &str, sha256: Arc<str>, collector: &
     }
 }
 
-type Documents = BTreeMap<Arc<str>, Document>;
+type Documents = BTreeMap<Arc<str>, Arc<Document>>;
 type Unusable = BTreeMap<Arc<str>, Finding>;
 
 fn load_documents(input: &Load<'_>, paths: &BTreeSet<String>, collector: &mut Collector) -> (Documents, Unusable) {
@@ -145,7 +145,7 @@ fn load_documents(input: &Load<'_>, paths: &BTreeSet<String>, collector: &mut Co
     for path in paths {
         let good = input.previous.and_then(|previous| previous.documents.get(path.as_str()));
         match load_document(input, path, good, collector) {
-            Some(Ok(document)) => drop(documents.insert(path.as_str().into(), document)),
+            Some(Ok(document)) => drop(documents.insert(Arc::clone(&document.path), document)),
             Some(Err(reason)) => drop(unusable.insert(path.as_str().into(), reason)),
             None => {}
         }
@@ -157,9 +157,9 @@ fn load_documents(input: &Load<'_>, paths: &BTreeSet<String>, collector: &mut Co
 pub(super) fn load_document(
     input: &Load<'_>,
     path: &str,
-    good: Option<&Document>,
+    good: Option<&Arc<Document>>,
     collector: &mut Collector,
-) -> Option<Result<Document, Finding>> {
+) -> Option<Result<Arc<Document>, Finding>> {
     match input.tree.read(path, input.settings.max_file_bytes) {
         Err(ReadError::Missing) => None,
         Err(error) => {
@@ -172,13 +172,18 @@ pub(super) fn load_document(
             Some(good.cloned().ok_or(finding))
         }
         Ok(file) => {
-            let read = Document::read(path, &file, input.settings.risks);
-            collector.inputs.insert(path.into(), read.sha256);
+            let path = path.into();
+            let read = Document::read(&path, &file, input.settings.risks);
+            collector.inputs.insert(path, read.sha256);
             for finding in &read.findings {
                 collector.report(finding.clone(), Audience::callers_if(finding.is_error()));
             }
             let refused = read.findings.into_iter().find(Finding::is_error);
-            read.document.map(Ok).or_else(|| refused.map(Err))
+            let held_once = |document| match good {
+                Some(good) if **good == document => Arc::clone(good),
+                _ => Arc::new(document),
+            };
+            read.document.map(|document| Ok(held_once(document))).or_else(|| refused.map(Err))
         }
     }
 }

@@ -18,8 +18,8 @@ pub struct Snapshot {
     /// the one in `inputs` while an invalid file is on disk.
     pub manifest_sha256: Arc<str>,
     /// Every text file that the manifest or a profile names, by path. A file that is missing is not here; one
-    /// with only white space is, with an empty text.
-    pub documents: BTreeMap<Arc<str>, Document>,
+    /// with only white space is, with an empty text. A document that is the same in the next revision is shared with it.
+    pub documents: BTreeMap<Arc<str>, Arc<Document>>,
     /// The files that should be among the documents, are there, and cannot be used, each with the reason.
     pub unusable: BTreeMap<Arc<str>, Finding>,
     /// The context files of folders below the root, which hold where a turn works there.
@@ -44,6 +44,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// The document at a path.
+    #[must_use]
+    pub fn document(&self, path: &str) -> Option<&Document> {
+        self.documents.get(path).map(|document| &**document)
+    }
+
     /// Whether prompts may show absolute paths.
     #[must_use]
     pub fn exposes_paths(&self) -> bool {
@@ -76,7 +82,7 @@ impl Snapshot {
     /// A document, or a nested context file.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<&Document> {
-        self.documents.get(path).or_else(|| self.nested.document(path))
+        self.document(path).or_else(|| self.nested.document(path))
     }
 
     /// What prompts show as the workspace: its absolute path, or its id where paths are hidden.

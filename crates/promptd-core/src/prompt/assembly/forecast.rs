@@ -1,5 +1,7 @@
 //! The findings that prompts of a workspace will have, before any has been asked for.
 
+use std::sync::Arc;
+
 use super::{assemble::assemble, prepared::Prepared};
 use crate::{
     finding::{Code, Finding, Place},
@@ -42,7 +44,7 @@ const ESCAPED: usize = 6;
 #[must_use]
 pub fn may_lose(snapshot: &Snapshot) -> bool {
     let (context, skills) = (&snapshot.manifest.context, &snapshot.settings.skills);
-    let documents = || snapshot.documents.values().chain(snapshot.nested.documents());
+    let documents = || snapshot.documents.values().map(Arc::as_ref).chain(snapshot.nested.documents());
     let sizes = || documents().map(|document| document.chars);
     let shown = || snapshot.skills.iter().filter(|skill| skill.is_shown());
     let block =

@@ -43,7 +43,7 @@ impl<'a> Files<'a> {
     pub(crate) fn find(&self, pattern: &FilePattern) -> Result<&'a Document, String> {
         let snapshot = self.snapshot;
         if let FilePattern::Path(path) = pattern {
-            return snapshot.documents.get(path.as_str()).ok_or_else(|| path.clone());
+            return snapshot.document(path).ok_or_else(|| path.clone());
         }
         let document = snapshot.documents.values().rev().find(|document| pattern.matches(&document.path));
         let unusable = snapshot.unusable.keys().rev().find(|path| pattern.matches(path));
@@ -98,7 +98,7 @@ impl<'a> Files<'a> {
         let own = context.files.iter().map(|file| &*file.path);
         let paths = files.iter().map(|(path, _)| path.as_str()).chain(own);
         let pinned = paths.filter(|path| context.rule(path).is_pinned);
-        let documents = pinned.filter_map(|path| self.snapshot.documents.get(path));
+        let documents = pinned.filter_map(|path| self.snapshot.document(path));
         let chars = documents.map(|document| want(document, context).need);
         chars.reduce(usize::saturating_add).map(|chars| chars.min(context.max_chars_total))
     }
@@ -110,7 +110,7 @@ impl<'a> Files<'a> {
         let sections = sections.filter_map(|(_, section)| self.find(section.file.as_ref()?).ok());
         let inputs = self.profile.inputs.iter().filter_map(|input| {
             let path = input.default_from.as_deref()?;
-            self.snapshot.documents.get(path)
+            self.snapshot.document(path)
         });
         for document in sections.chain(inputs) {
             if !self.skips(&document.path) && documents.iter().all(|other| other.path != document.path) {
@@ -131,7 +131,7 @@ impl<'a> Files<'a> {
             let own = context.files.iter().map(|file| &*file.path);
             files.iter().map(|(path, _)| path.as_str()).chain(own)
         });
-        let documents = listed.filter_map(|path| self.snapshot.documents.get(path));
+        let documents = listed.filter_map(|path| self.snapshot.document(path));
         documents.fold(0_usize, |sum, document| sum.saturating_add(want(document, context).need))
     }
 }

@@ -135,7 +135,7 @@ impl<'a> Given<'a> {
         let is_value = |given: &Self| !matches!(given, Self::Turn(Json::Null) | Self::Workspace(Json::Null));
         given.filter(is_value).unwrap_or_else(|| {
             let file = input.default_from.as_deref().filter(|path| !files.skips(path));
-            file.and_then(|path| snapshot.documents.get(path)).map_or(Self::Absent, Self::File)
+            file.and_then(|path| snapshot.document(path)).map_or(Self::Absent, Self::File)
         })
     }
 }

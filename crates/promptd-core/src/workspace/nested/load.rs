@@ -60,7 +60,7 @@ pub(in crate::workspace) fn load(input: &Load<'_>, manifest: &Manifest, collecto
                     collector.report(limited(path, &what), Audience::Callers);
                     break;
                 }
-                nested.documents.insert(path.as_str().into(), document);
+                nested.documents.insert(Arc::clone(&document.path), document);
             }
             Some(Err(reason)) => drop(nested.unusable.insert(path.as_str().into(), reason)),
             None => {}

@@ -23,7 +23,7 @@ pub struct Nested {
     /// `context.nested`: the names that are looked for in each folder.
     pub(super) names: Vec<String>,
     /// The files by path.
-    pub(super) documents: BTreeMap<Arc<str>, Document>,
+    pub(super) documents: BTreeMap<Arc<str>, Arc<Document>>,
     /// Files that are there and cannot be used, each with the reason.
     pub(super) unusable: BTreeMap<Arc<str>, Finding>,
     /// The folders below the root that were listed, by path, each with the reason if it was not searched all the same.
@@ -76,13 +76,13 @@ pub enum NotFound<'a> {
 impl Nested {
     /// The files by path, the root's first.
     pub fn documents(&self) -> impl Iterator<Item = &Document> {
-        self.documents.values()
+        self.documents.values().map(|document| &**document)
     }
 
     /// A file; `None`: there is none of that path, or it cannot be used.
     #[must_use]
     pub fn document(&self, path: &str) -> Option<&Document> {
-        self.documents.get(path)
+        self.documents.get(path).map(|document| &**document)
     }
 
     /// Why a file that is there cannot be used.

@@ -95,7 +95,7 @@ impl Skill {
     /// The YAML between the marks of SKILL.md, as written but for what cleaning changes.
     #[must_use]
     pub fn front_matter(&self) -> String {
-        let text = clean(&self.bytes, !self.is_whole(), SKILL_FILE).text;
+        let text = clean(self.file.bytes(), !self.is_whole(), SKILL_FILE).text;
         front_matter::split(&text).map(|(yaml, _)| yaml.to_owned()).unwrap_or_default()
     }
 }

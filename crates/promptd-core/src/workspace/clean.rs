@@ -8,6 +8,9 @@ use crate::{
     text::clamped,
 };
 
+/// A byte order mark.
+const BOM: char = '\u{feff}';
+
 /// A cleaned text and what was changed to get it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cleaned {
@@ -20,6 +23,16 @@ pub(super) struct Cleaned {
 
 /// Decodes and cleans a file. `partial`: the bytes are only the file's head, and may end within a character.
 pub(super) fn clean(bytes: &[u8], partial: bool, path: &str) -> Cleaned {
+    match std::str::from_utf8(bytes) {
+        // Nearly every file.
+        Ok(text) if !text.starts_with(BOM) && !may_have_controls(bytes) => {
+            Cleaned { text: trim(text).to_owned(), first_line: first_line(text), findings: Vec::new() }
+        }
+        _ => clean_by_char(bytes, partial, path),
+    }
+}
+
+fn clean_by_char(bytes: &[u8], partial: bool, path: &str) -> Cleaned {
     let mut findings = Vec::new();
     let text = decode(bytes, partial, path, &mut findings);
     let mut cleaned = clean_text(&text, path);
@@ -46,9 +59,20 @@ pub(super) fn clean_text(text: &str, path: &str) -> Cleaned {
         }
     }
     findings.extend(dropped.into_finding(path));
-    let text = trim(&kept);
-    let first_line = line_of(&kept, kept.trim_end().len() - text.len());
-    Cleaned { text: text.to_owned(), first_line, findings }
+    Cleaned { text: trim(&kept).to_owned(), first_line: first_line(&kept), findings }
+}
+
+/// The line of a text on which what [`trim`] leaves of it begins.
+fn first_line(text: &str) -> u32 {
+    line_of(text, text.trim_end().len() - trim(text).len())
+}
+
+/// Whether UTF-8 may have control characters but tab and LF: none has another first byte than these.
+fn may_have_controls(text: &[u8]) -> bool {
+    const BEFORE_C1: u8 = 0xc2;
+    let may_be = |byte: u8| (byte < b' ' && byte != b'\t' && byte != b'\n') || byte == 0x7f || byte == BEFORE_C1;
+    // All of it, not up to the first: that is many bytes at once.
+    text.iter().fold(false, |found, byte| found | may_be(*byte))
 }
 
 /// Without byte order marks and blank lines at the beginning, where the first line's indentation stays, and without
@@ -56,7 +80,7 @@ pub(super) fn clean_text(text: &str, path: &str) -> Cleaned {
 pub(super) fn trim(text: &str) -> &str {
     let mut text = text.trim_end();
     loop {
-        let rest = text.trim_start_matches('\u{feff}');
+        let rest = text.trim_start_matches(BOM);
         let blank = rest.len() - rest.trim_start().len();
         let rest = rest[..blank].rfind('\n').map_or(rest, |end| &rest[end + 1..]);
         if rest.len() == text.len() {
@@ -230,6 +254,7 @@ mod tests {
         fn cleaning_twice_is_cleaning_once(bytes: Vec<u8>, text in "(\u{feff}|\r|\n| |\t|\0|\u{85}|é|x|\u{2028}){0,12}") {
             for bytes in [bytes, text.into_bytes()] {
                 for partial in [false, true] {
+                    prop_assert_eq!(clean(&bytes, partial, "f"), clean_by_char(&bytes, partial, "f"));
                     let once = clean(&bytes, partial, "f").text;
                     let twice = clean(once.as_bytes(), false, "f");
                     prop_assert_eq!(&twice.text, &once);

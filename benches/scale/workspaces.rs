@@ -17,9 +17,9 @@ use crate::{
 };
 
 /// The longest that a start may take.
-const START: Duration = Duration::from_secs(10);
-/// Memory may be twice the bytes on disk, and so much more.
-const MEMORY: u64 = 150_000_000;
+const START: Duration = Duration::from_secs(4);
+/// Memory may be 1.3 times the bytes on disk, and so much more.
+const MEMORY: u64 = 60_000_000;
 /// p99 over all workspaces may be so many times that of one.
 const P99: f64 = 1.2;
 
@@ -119,7 +119,7 @@ async fn compare(shape: Shape, rounds: usize, servers: [(&Served, &[AssembleProm
 impl Figures {
     /// The gates. `slack`: what a p99 may be over its gate, for a machine that does other things as well.
     pub fn faults(&self, slack: f64) -> Vec<String> {
-        let allowed = 2 * self.bytes + MEMORY;
+        let allowed = self.bytes * 13 / 10 + MEMORY;
         let mut faults = Vec::new();
         if self.start_seconds > START.as_secs_f64() {
             faults.push(format!("the start took {:.1} s, over {START:?}", self.start_seconds));

@@ -1,10 +1,6 @@
 //! What is collected at every scrape: the workspaces as they are, and how watching and reloading are doing.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::{Arc, OnceLock},
-};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use prometheus_client::{
     collector::Collector,
@@ -15,22 +11,21 @@ use prometheus_client::{
 
 use promptd_core::finding::{Code, Finding, Severity};
 use promptd_source::{
-    Mode, Source, Status,
+    Mode, Status,
     store::{State, Store},
 };
 
 /// Collects from the store and from the source's status.
 pub struct SourceCollector {
     store: Arc<Store>,
-    /// Empty until the source has started.
-    source: Arc<OnceLock<Source>>,
+    status: Arc<Status>,
 }
 
 impl SourceCollector {
     /// Collects from these.
     #[must_use]
-    pub fn new(store: Arc<Store>, source: Arc<OnceLock<Source>>) -> Self {
-        Self { store, source }
+    pub fn new(store: Arc<Store>, status: Arc<Status>) -> Self {
+        Self { store, status }
     }
 
     fn workspaces(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -107,9 +102,8 @@ fn seconds(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, metric: 
 impl Collector for SourceCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.workspaces(&mut encoder)?;
-        let Some(source) = self.source.get() else { return Ok(()) };
-        watching(source.status(), &mut encoder)?;
-        reloading(source.status(), &mut encoder)
+        watching(&self.status, &mut encoder)?;
+        reloading(&self.status, &mut encoder)
     }
 }
 

@@ -25,8 +25,8 @@ use tokio::net::TcpListener;
 pub struct Pages {
     /// The metrics.
     pub registry: Registry,
-    /// Whether the service takes calls; the error says why not, in a word or two.
-    pub readiness: Box<dyn Fn() -> Result<(), &'static str> + Send + Sync>,
+    /// Whether the service takes calls, on a line for a person.
+    pub readiness: Box<dyn Fn() -> Result<String, String> + Send + Sync>,
     /// The settings in use. Secrets are in files of their own, of which the settings have only the paths.
     pub config: Box<dyn Fn() -> serde_json::Value + Send + Sync>,
 }
@@ -61,7 +61,7 @@ async fn metrics(State(pages): State<Arc<Pages>>) -> Response {
 
 async fn ready(State(pages): State<Arc<Pages>>) -> Response {
     match (pages.readiness)() {
-        Ok(()) => "ready\n".into_response(),
+        Ok(ready) => format!("{ready}\n").into_response(),
         Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response(),
     }
 }
@@ -87,12 +87,12 @@ mod tests {
         (status, String::from_utf8(body.to_vec()).unwrap())
     }
 
-    fn pages(readiness: Result<(), &'static str>) -> Pages {
+    fn pages(readiness: Result<&'static str, &'static str>) -> Pages {
         let mut registry = Registry::with_prefix("promptd");
         Metrics::register(&mut registry);
         Pages {
             registry,
-            readiness: Box::new(move || readiness),
+            readiness: Box::new(move || readiness.map(str::to_owned).map_err(str::to_owned)),
             config: Box::new(|| serde_json::json!({"listen": "127.0.0.1:1"})),
         }
     }
@@ -102,11 +102,11 @@ mod tests {
         assert_eq!(get(pages(Err("starting")), "/livez").await, (StatusCode::OK, "alive\n".into()));
         let starting = (StatusCode::SERVICE_UNAVAILABLE, "starting\n".into());
         assert_eq!(get(pages(Err("starting")), "/readyz").await, starting);
-        assert_eq!(get(pages(Ok(())), "/readyz").await.0, StatusCode::OK);
-        assert!(get(pages(Ok(())), "/debug/config").await.1.contains("127.0.0.1:1"));
-        let (status, body) = get(pages(Ok(())), "/metrics").await;
+        assert_eq!(get(pages(Ok("ready")), "/readyz").await, (StatusCode::OK, "ready\n".into()));
+        assert!(get(pages(Ok("ready")), "/debug/config").await.1.contains("127.0.0.1:1"));
+        let (status, body) = get(pages(Ok("ready")), "/metrics").await;
         assert_eq!(status, StatusCode::OK);
         assert!(body.contains("promptd_build_info") && body.ends_with("# EOF\n"), "{body}");
-        assert_eq!(get(pages(Ok(())), "/prompts").await.0, StatusCode::NOT_FOUND);
+        assert_eq!(get(pages(Ok("ready")), "/prompts").await.0, StatusCode::NOT_FOUND);
     }
 }

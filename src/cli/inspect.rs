@@ -81,9 +81,9 @@ async fn inspect(config: &Config, arguments: &Arguments, logs: Logs) -> CommandR
     let server = Server::of_inspector(inspector, options, backend);
     let lifecycle = server.lifecycle();
     let serving = tokio::spawn(server.serve());
-    let Some(started) = serve::load(config, config.source.clone(), &store, &mut stop).await? else {
-        return Ok(ExitCode::SUCCESS);
-    };
+    let status = Arc::default();
+    let loaded = serve::load(config, config.source.clone(), &store, &status, &logs, &mut stop).await?;
+    let Some(started) = loaded else { return Ok(ExitCode::SUCCESS) };
     source.get_or_init(|| started);
     lifecycle.ready();
     // A closed standard output is not an error: then nobody waits for the line.

@@ -16,6 +16,7 @@ use promptd_source::store::Store;
 
 use super::{
     CommandResult, Failure,
+    logs::Logs,
     serve::{self, StopSignals},
     settings::ConfigFile,
 };
@@ -52,19 +53,19 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
             "note: this is for clients of the Model Context Protocol, which start it: it waits for their requests, as JSON"
         );
     }
-    serve::run_to_end(&loaded.config.log, |_| serve(&loaded.config, arguments.id.clone()))
+    serve::run_to_end(&loaded.config.log, |logs| serve(&loaded.config, arguments.id.clone(), logs))
 }
 
-async fn serve(config: &Config, id: Option<String>) -> CommandResult {
+async fn serve(config: &Config, id: Option<String>, logs: Logs) -> CommandResult {
     let mut stop = StopSignals::listen()?;
     let (store, source) = (Arc::new(Store::with_history(config.revisions)), Arc::new(OnceLock::new()));
     serve::rescan_on_hangup(Arc::clone(&source))?;
     let backend = serve::backend(config, &store, &source, &Arc::new(Access::open()), Arc::new(NoTelemetry));
     let server = Server::of_process(config.grpc.clone(), backend);
     let calls = server.mcp_calls().map_err(|error| serve::server_failure(&error))?;
-    let Some(started) = serve::load(config, config.source.clone(), &store, &mut stop).await? else {
-        return Ok(ExitCode::SUCCESS);
-    };
+    let status = Arc::default();
+    let loaded = serve::load(config, config.source.clone(), &store, &status, &logs, &mut stop).await?;
+    let Some(started) = loaded else { return Ok(ExitCode::SUCCESS) };
     source.get_or_init(|| started);
     server.lifecycle().ready();
     tokio::select! {

@@ -195,7 +195,7 @@ fn the_admin_pages_show_the_service_and_no_text() {
     let admin = log.split("admin=").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
     assert_eq!(assemble(&service.address(), of("ws")).unwrap_err().code(), Code::Unauthenticated);
     assert_eq!(get(&admin, "/livez").0, "HTTP/1.1 200 OK");
-    assert_eq!(get(&admin, "/readyz").0, "HTTP/1.1 200 OK");
+    assert_eq!(get(&admin, "/readyz"), ("HTTP/1.1 200 OK".to_owned(), "ready; workspaces: 1, polled: 0\n".to_owned()));
     let (_, metrics) = get(&admin, "/metrics");
     for line in [
         "promptd_calls_total{method=\"promptd.v1.PromptService/AssemblePrompt\",code=\"UNAUTHENTICATED\"} 1",

@@ -30,11 +30,12 @@ impl Site {
         }
         let (store, source) = (Arc::new(Store::default()), Arc::new(OnceLock::new()));
         let options = promptd_source::Options { roots: vec![folder.to_owned()], ..promptd_source::Options::default() };
-        let started = Source::start(options.clone(), Arc::clone(&store)).unwrap();
+        let status = Arc::default();
+        let started = Source::start(options.clone(), Arc::clone(&store), Arc::clone(&status)).unwrap();
         source.get_or_init(|| started);
         let mut registry = Registry::with_prefix("promptd");
         let metrics = Metrics::register(&mut registry);
-        registry.register_collector(Box::new(SourceCollector::new(Arc::clone(&store), Arc::clone(&source))));
+        registry.register_collector(Box::new(SourceCollector::new(Arc::clone(&store), status)));
         let backend = Backend {
             store,
             profiles: Arc::new(move || source.get().map(Source::profiles).unwrap_or_default()),

@@ -1,6 +1,7 @@
 //! Events that are lost, late, or unavailable.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     sync::{
@@ -12,7 +13,7 @@ use std::{
 
 use crate::service::{Service, options};
 use promptd_source::{
-    Mode, Options, WatchMode,
+    Mode, Options, Source, Status, WatchMode,
     events::{Event, EventSender, OpenWatcher, WatchError, Watcher},
     store::State,
 };
@@ -76,6 +77,38 @@ fn has(text: &str) -> impl Fn(&State) -> bool {
         matches!(state, State::Ready(loaded)
             if loaded.snapshot.documents.get("AGENTS.md").is_some_and(|document| &*document.text == text))
     }
+}
+
+/// A watcher that notes how far the start is whenever it is asked to watch a folder.
+struct Noting {
+    status: Arc<Status>,
+    noted: Arc<Mutex<BTreeSet<(u64, u64)>>>,
+}
+
+impl Watcher for Noting {
+    fn watch(&mut self, _: &Arc<Path>) -> Result<(), WatchError> {
+        self.noted.lock().unwrap().insert(self.status.progress());
+        Ok(())
+    }
+
+    fn unwatch(&mut self, _: &Path) {}
+}
+
+#[test]
+fn the_start_says_how_far_it_is() {
+    let root = tempfile::tempdir().unwrap();
+    for i in 0..1_200 {
+        fs::create_dir(root.path().join(format!("ws-{i}"))).unwrap();
+    }
+    let (status, noted) = (Arc::<Status>::default(), Arc::<Mutex<_>>::default());
+    let watcher = Noting { status: Arc::clone(&status), noted: Arc::clone(&noted) };
+    let open: OpenWatcher = Box::new(|_| Ok(Box::new(watcher)));
+    let source = Source::start_with(options(root.path()), Arc::default(), Arc::clone(&status), open).unwrap();
+    assert_eq!(status.progress(), (1_200, 1_200));
+    let noted = noted.lock().unwrap();
+    let loading: Vec<u64> = noted.iter().filter(|(_, known)| *known == 1_200).map(|(loaded, _)| *loaded).collect();
+    assert!(loading.len() > 2 && loading.contains(&0), "{noted:?}");
+    source.stop();
 }
 
 #[test]

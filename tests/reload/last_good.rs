@@ -8,10 +8,7 @@ use promptd_core::{
     turn::Turn,
     workspace::Snapshot,
 };
-use promptd_source::{
-    Options, Source,
-    store::{State, Store},
-};
+use promptd_source::{Options, Source, store::State};
 
 use crate::service::{NEVER, Service, options};
 
@@ -238,8 +235,8 @@ fn a_profile_that_cannot_be_read_or_is_removed_keeps_its_last_good_version() {
 fn an_invalid_profile_at_the_start_is_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("bad.yaml"), "name: bad\nmessages: 3\n").unwrap();
-    let started =
-        Source::start(Options { profiles: Some(folder.path().into()), ..Options::default() }, Store::default().into());
+    let options = Options { profiles: Some(folder.path().into()), ..Options::default() };
+    let started = Source::start(options, Arc::default(), Arc::default());
     let Err(findings) = started else { panic!("started") };
     assert!(findings.iter().any(|finding| finding.place.to_string().contains("bad.yaml")), "{findings:?}");
 }

@@ -39,13 +39,13 @@ pub struct Service {
 impl Service {
     pub fn start(options: Options) -> Self {
         let store = Arc::new(Store::default());
-        let source = Source::start(options, Arc::clone(&store)).unwrap();
+        let source = Source::start(options, Arc::clone(&store), Arc::default()).unwrap();
         Self { store, source, waiting: waiting() }
     }
 
     pub fn start_with(options: Options, watcher: OpenWatcher) -> Self {
         let store = Arc::new(Store::default());
-        let source = Source::start_with(options, Arc::clone(&store), watcher).unwrap();
+        let source = Source::start_with(options, Arc::clone(&store), Arc::default(), watcher).unwrap();
         Self { store, source, waiting: waiting() }
     }
 

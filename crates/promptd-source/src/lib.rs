@@ -68,16 +68,20 @@ pub struct Source {
 }
 
 impl Source {
-    /// Loads everything, publishes it to `store`, and begins to pick up edits. When it returns, every workspace that
-    /// exists is served. Blocks; fails where profiles are invalid.
-    pub fn start(options: Options, store: Arc<Store>) -> Result<Self, Vec<Finding>> {
-        Self::start_with(options, store, Box::new(events::watch_folders))
+    /// Loads everything, publishes it to `store`, and begins to pick up edits; `status` shows how that is going, also
+    /// meanwhile. When it returns, every workspace that exists is served. Blocks; fails where profiles are invalid.
+    pub fn start(options: Options, store: Arc<Store>, status: Arc<Status>) -> Result<Self, Vec<Finding>> {
+        Self::start_with(options, store, status, Box::new(events::watch_folders))
     }
 
     /// The same with events from elsewhere, such as a test that loses them.
-    pub fn start_with(options: Options, store: Arc<Store>, open_watcher: OpenWatcher) -> Result<Self, Vec<Finding>> {
+    pub fn start_with(
+        options: Options,
+        store: Arc<Store>,
+        status: Arc<Status>,
+        open_watcher: OpenWatcher,
+    ) -> Result<Self, Vec<Finding>> {
         let (inbox, messages) = mpsc::channel();
-        let status = Arc::new(Status::default());
         let profiles = Arc::new(ArcSwap::from_pointee(first_profiles(&options)?));
         let events = inbox.clone();
         let events = EventSender::new(move |event| _ = events.send(Message::Event(event)));

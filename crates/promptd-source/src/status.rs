@@ -92,6 +92,13 @@ impl Status {
         }
     }
 
+    /// How far the start is: how many workspaces are loaded, of how many.
+    #[must_use]
+    pub fn progress(&self) -> (u64, u64) {
+        let known = self.workspaces.get().try_into().unwrap_or_default();
+        (self.published.get().min(known), known)
+    }
+
     /// Failures to watch a folder so far, by reason.
     pub fn watch_errors(&self) -> impl Iterator<Item = (WatchError, &Counter)> {
         WatchError::ALL.into_iter().zip(&self.watch_errors)

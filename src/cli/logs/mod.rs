@@ -3,7 +3,7 @@
 mod queue;
 
 use std::{
-    io::{self, Write},
+    io::{self, IsTerminal as _, Write},
     panic::{self, PanicHookInfo},
     time::Duration,
 };
@@ -116,6 +116,14 @@ impl Logs {
     pub(super) fn print(&self, message: &str) {
         // The queue takes or drops it.
         let _ = self.queue.clone().write_all(format!("{message}\n").as_bytes());
+    }
+
+    /// Shows a message on a terminal, until the next one or a line of the log takes its place.
+    pub(super) fn show(&self, message: &str) {
+        const TO_LINE_END: &str = "\x1b[K";
+        if io::stderr().is_terminal() {
+            let _ = self.queue.clone().write_all(format!("{message}{TO_LINE_END}\r").as_bytes());
+        }
     }
 
     /// Flushes the log when it is dropped, also by a panic.

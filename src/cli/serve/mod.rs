@@ -13,20 +13,23 @@ mod secrets;
 mod signals;
 
 use std::{
+    convert::Infallible,
     io::{self, Write as _},
     net::SocketAddr,
     process::ExitCode,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use jiff::Timestamp;
-use prometheus_client::registry::Registry;
+use prometheus_client::{metrics::gauge::Gauge, registry::Registry};
 use promptd::{
     admin::{self, Metrics, Pages, SourceCollector},
     config::{Config, Log, LogFormat, Overrides},
     grpc::{Access, Backend, Ended, Lifecycle, Phase, Server, ServerError, Telemetry, Tls},
 };
-use promptd_source::{Source, store::Store};
+use promptd_core::text::thousands;
+use promptd_source::{Source, Status, store::Store};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 pub(super) use self::arguments::Arguments;
@@ -96,13 +99,13 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
     let config = &loaded.config;
     arguments::warn_of_folders(config);
     let mut stop = StopSignals::listen()?;
-    let store = Arc::new(Store::with_history(config.revisions));
+    let (store, status) = (Arc::new(Store::with_history(config.revisions)), Arc::new(Status::default()));
     let source = Arc::new(OnceLock::new());
     rescan_on_hangup(Arc::clone(&source))?;
     let mut registry = Registry::with_prefix("promptd");
     let metrics = Metrics::register(&mut registry);
     registry.register("log_lines_dropped", "Log lines that standard error did not take", logs.dropped());
-    registry.register_collector(Box::new(SourceCollector::new(Arc::clone(&store), Arc::clone(&source))));
+    registry.register_collector(Box::new(SourceCollector::new(Arc::clone(&store), Arc::clone(&status))));
 
     #[cfg(feature = "record")]
     let recording = record::start(config, &mut registry)?;
@@ -131,11 +134,12 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
     let page = None;
     let (address, lifecycle, limits) = (server.local_addr(), server.lifecycle(), server.limits());
     let current = reload::CurrentConfig::new(config);
-    let admin = serve_admin(config, registry, &lifecycle, &current).await?;
+    let admin = serve_admin(config, registry, &lifecycle, &status, &current).await?;
     let serving = tokio::spawn(server.serve());
 
     let source_options = promptd_source::Options { keep_origins, ..config.source.clone() };
-    let Some(started) = load(config, source_options, &store, &mut stop).await? else { return Ok(ExitCode::SUCCESS) };
+    let loaded_all = load(config, source_options, &store, &status, &logs, &mut stop).await?;
+    let Some(started) = loaded_all else { return Ok(ExitCode::SUCCESS) };
     let started = source.get_or_init(|| started);
     let reload =
         reload::Reload { source: Arc::clone(&source), limits, logs: logs.clone(), metrics, current, overrides };
@@ -166,16 +170,41 @@ pub(super) async fn load(
     config: &Config,
     options: promptd_source::Options,
     store: &Arc<Store>,
+    status: &Arc<Status>,
+    logs: &Logs,
     stop: &mut StopSignals,
 ) -> Result<Option<Source>, Failure> {
-    let store = Arc::clone(store);
-    let loading = tokio::task::spawn_blocking(move || Source::start(options, store));
+    let (store, shared) = (Arc::clone(store), Arc::clone(status));
+    let loading = tokio::task::spawn_blocking(move || Source::start(options, store, shared));
     let started = tokio::select! {
         started = loading => started.map_err(|e| Failure::input(format!("error: loading failed: {e}")))?,
         () = stop.next() => return Ok(None),
+        never = show_progress(status, logs) => match never {},
     };
+    logs.show("");
     let report = |findings: Vec<_>| Failure::input(settings::report_files(&report_profiles(&findings, config)));
     started.map(Some).map_err(report)
+}
+
+/// Shows on a terminal how many workspaces are loaded, for as long as it is polled.
+async fn show_progress(status: &Status, logs: &Logs) -> Infallible {
+    const EVERY: Duration = Duration::from_millis(200);
+    let mut ticks = tokio::time::interval(EVERY);
+    loop {
+        ticks.tick().await;
+        logs.show(&loaded_so_far(status));
+    }
+}
+
+fn loaded_so_far(status: &Status) -> String {
+    let (loaded, known) = status.progress();
+    format!("workspaces loaded: {} of {}", thousands(loaded), thousands(known))
+}
+
+/// How many workspaces there are, and how much of what is followed cannot be watched.
+fn served(status: &Status) -> String {
+    let count = |gauge: &Gauge| thousands(gauge.get().try_into().unwrap_or_default());
+    format!("workspaces: {}, polled: {}", count(&status.workspaces), count(&status.polled))
 }
 
 pub(super) fn backend(
@@ -206,6 +235,7 @@ async fn serve_admin(
     config: &Config,
     registry: Registry,
     lifecycle: &Arc<Lifecycle>,
+    status: &Arc<Status>,
     current: &reload::CurrentConfig,
 ) -> Result<Option<(SocketAddr, JoinHandle<()>)>, Failure> {
     let Some(address) = config.admin else { return Ok(None) };
@@ -215,11 +245,11 @@ async fn serve_admin(
     };
     let listener = TcpListener::bind(address).await.map_err(failure)?;
     let address = listener.local_addr().map_err(failure)?;
-    let (lifecycle, current) = (Arc::clone(lifecycle), current.clone());
+    let (lifecycle, status, current) = (Arc::clone(lifecycle), Arc::clone(status), current.clone());
     let readiness = move || match lifecycle.phase() {
-        Phase::Starting => Err("starting"),
-        Phase::Serving => Ok(()),
-        Phase::Leaving | Phase::Closing => Err("stopping"),
+        Phase::Starting => Err(format!("starting; {}", loaded_so_far(&status))),
+        Phase::Serving => Ok(format!("ready; {}", served(&status))),
+        Phase::Leaving | Phase::Closing => Err("stopping".to_owned()),
     };
     let pages = Pages { registry, readiness: Box::new(readiness), config: Box::new(move || current.to_json()) };
     let serving = tokio::spawn(async move {

@@ -20,7 +20,7 @@ use std::{
         Arc,
         mpsc::{Receiver, RecvTimeoutError},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use arc_swap::ArcSwap;
@@ -94,21 +94,35 @@ impl Reload {
         self.targets.add(kind, clock::now());
     }
 
-    /// Loads everything for the first time.
+    /// Loads everything for the first time. In batches, since what is published takes less memory than what was loaded.
     pub(crate) fn start(&mut self) {
+        const AT_ONCE: usize = 500;
+        const LOGGED_EVERY: Duration = Duration::from_secs(1);
+        let mut logged = clock::now();
         // Roots first: they add workspaces.
         for workspaces in [false, true] {
             let targets = self.targets.find(|target| target.workspace_id().is_some() == workspaces);
-            let mut publications = Vec::new();
-            for (target, (read_set, content)) in self.load(&targets) {
-                let quiet_for = read_set.quiet_for();
-                let current = self.targets.watch(target, read_set);
-                let failed = self.has_failures(target);
-                self.apply(target, &debounce::Event::Started { current, failed, quiet_for });
-                publications.push(Publication { target, content, since: None });
+            for batch in targets.chunks(AT_ONCE) {
+                self.start_with(batch);
+                if clock::now().duration_since(logged) >= LOGGED_EVERY {
+                    logged = clock::now();
+                    let (loaded, known) = self.publisher.status.progress();
+                    tracing::info!(target: LOG_TARGET, loaded, known, "loading workspaces");
+                }
             }
-            self.publisher.publish(&mut self.targets, publications);
         }
+    }
+
+    fn start_with(&mut self, targets: &[TargetId]) {
+        let mut publications = Vec::new();
+        for (target, (read_set, content)) in self.load(targets) {
+            let quiet_for = read_set.quiet_for();
+            let current = self.targets.watch(target, read_set);
+            let failed = self.has_failures(target);
+            self.apply(target, &debounce::Event::Started { current, failed, quiet_for });
+            publications.push(Publication { target, content, since: None });
+        }
+        self.publisher.publish(&mut self.targets, publications);
     }
 
     /// Runs until it is stopped, or no sender is left.

@@ -16,7 +16,9 @@ fn recorded(walk: &Walk, home: &Path) -> Vec<(String, &'static str)> {
         Seen::File(_) => "file",
     };
     let below = |path: &Path| path.strip_prefix(home).unwrap().to_str().unwrap().to_owned();
-    walk.probes.iter().map(|(path, probe)| (below(path), word(probe))).collect()
+    let mut recorded: Vec<_> = walk.probes.iter().map(|(path, probe)| (below(path), word(probe))).collect();
+    recorded.sort_unstable();
+    recorded
 }
 
 /// A canonical folder.

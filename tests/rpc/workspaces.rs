@@ -187,7 +187,8 @@ async fn the_files_of_shown_skills_are_listed_when_asked_for() {
 async fn nothing_is_said_of_hidden_skills_where_only_shown_ones_are_asked_for() {
     let rig = Rig::start().await;
     let tree = ["shown", "hidden"].into_iter().fold(harbor(), |tree, name| {
-        let tree = tree.file(&format!("skills/{name}/SKILL.md"), "---\nname: OTHER\ndescription: x\n---\n");
+        let odd = format!("---\nname: {}\ndescription: x\n---\n", name.to_uppercase());
+        let tree = tree.file(&format!("skills/{name}/SKILL.md"), odd);
         tree.file(&format!("skills/{name}-broken/SKILL.md"), "---\nno end\n")
     });
     rig.publish("harbor", tree.file("workspace.yaml", "skills: {blocklist: [hidden*]}\n"));

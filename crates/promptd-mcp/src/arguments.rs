@@ -88,15 +88,18 @@ pub(crate) fn of(profile: &proto::Profile, locked: &[String]) -> Vec<PromptArgum
     inputs.into_iter().map(input).chain(fields.map(field)).collect()
 }
 
-/// The encoded request that a prompt's arguments stand for.
+/// The encoded request that a prompt's arguments stand for; `is_own`: the profile is the workspace's own.
 pub(crate) fn request(
     workspace: &str,
     profile: &proto::Profile,
+    is_own: bool,
     arguments: Option<JsonObject>,
 ) -> Result<Vec<u8>, Failure> {
     let mut root = Map::new();
     root.insert("workspace_id".into(), workspace.into());
-    root.insert("profile".into(), profile.name.as_str().into());
+    if !is_own {
+        root.insert("profile".into(), profile.name.as_str().into());
+    }
     let mut root = Value::Object(root);
     for (name, value) in arguments.unwrap_or_default() {
         let Value::String(text) = value else {
@@ -178,7 +181,7 @@ mod tests {
 
     fn made(arguments: Value) -> Result<proto::AssemblePromptRequest, Failure> {
         let Value::Object(arguments) = arguments else { panic!("{arguments}") };
-        let message = request("home", &profile(), Some(arguments))?;
+        let message = request("home", &profile(), false, Some(arguments))?;
         Ok(proto::AssemblePromptRequest::decode(message.as_slice()).unwrap())
     }
 

@@ -147,15 +147,14 @@ impl Client {
         }
     }
 
-    /// A workspace's changes from now on.
-    pub(crate) async fn watch(&self, id: &str) -> Result<Watch, Failure> {
+    /// A workspace's changes from now on, and its revision now.
+    pub(crate) async fn watch(&self, id: &str) -> Result<(Watch, String), Failure> {
         let request = proto::WatchWorkspaceRequest { workspace_id: id.into(), ..Default::default() };
         let message = request.encode_to_vec().into();
         let messages = self.promptd.open(method!("WorkspaceService/WatchWorkspace"), message, self.from.as_ref());
         let mut watch = Watch(messages.await?);
-        // The state at the start is no change.
-        watch.next().await?;
-        Ok(watch)
+        let now = watch.next().await?.and_then(|state| state.workspace).unwrap_or_default();
+        Ok((watch, now.revision))
     }
 
     async fn call<A: Message + Default>(&self, method: &'static str, request: &impl Message) -> Result<A, Failure> {

@@ -56,6 +56,11 @@ impl Failure {
         }
     }
 
+    /// Whether the same call may succeed later, or for another who has more to spend.
+    pub(crate) fn is_overload(&self) -> bool {
+        matches!(self.status.as_str(), "UNAVAILABLE" | "RESOURCE_EXHAUSTED" | "DEADLINE_EXCEEDED" | "CANCELLED")
+    }
+
     /// A fault of this server's.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self { status: "INTERNAL".into(), reason: "INTERNAL".into(), message: message.into(), fields: Vec::new() }

@@ -34,7 +34,9 @@ pub(crate) async fn get(client: &Client, request: GetPromptRequestParams) -> Res
         "NOT_FOUND" | "INVALID_ARGUMENT" => Failure::invalid(format!("there is no prompt `{}`", request.name)),
         _ => failure,
     })?;
-    let answer = client.assemble(arguments::request(&id, &profile, request.arguments)?).await?;
+    // Naming it is denied where it is locked, also by its own name.
+    let is_own = client.get_workspace(&id).await?.profile == profile.name;
+    let answer = client.assemble(arguments::request(&id, &profile, is_own, request.arguments)?).await?;
     let mut result = GetPromptResult::new(answer.messages.iter().map(message).collect());
     result.description = Some(format!("The prompt of `{id}`, by the profile `{}`.", answer.profile));
     let findings: Vec<_> = answer.findings.iter().map(findings::finding).collect();

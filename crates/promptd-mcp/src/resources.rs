@@ -14,6 +14,7 @@ use rmcp::{
 };
 
 use crate::{
+    Failure,
     address::Address,
     client::Client,
     error::{of_resource, unknown_resource},
@@ -65,6 +66,24 @@ pub(crate) async fn read(client: &Client, uri: &str) -> Result<ReadResourceResul
         _ => return Err(unknown_resource(uri)),
     };
     Ok(ReadResourceResult::new(vec![contents(uri, &path, content)]))
+}
+
+/// The hash of what a client can read at an address; `None`: it can read nothing there.
+pub(crate) async fn digest(client: &Client, workspace: &str, uri: &str) -> Result<Option<String>, Failure> {
+    let digest = match Address::parse(uri).filter(|address| *address.workspace() == *workspace) {
+        Some(Address::Skill { name, path, .. }) => client.skill(workspace, &name).await.map(|skill| {
+            let files = skill.into_iter().flat_map(|skill| skill.files);
+            files.filter(|file| file.path == path).map(|file| file.sha256).find(|sha256| !sha256.is_empty())
+        }),
+        Some(Address::Document { path, .. }) => {
+            client.read_file(workspace, &path).await.map(|answer| Some(answer.sha256))
+        }
+        None => Ok(None),
+    };
+    match digest {
+        Err(failure) if !failure.is_overload() => Ok(None),
+        digest => digest,
+    }
 }
 
 /// A file's bytes: as text where they are one, as a text editor would take it.

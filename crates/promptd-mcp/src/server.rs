@@ -74,6 +74,14 @@ fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
     request.and_then(|request| request.cursor)
 }
 
+/// That the first page of a list is asked for, which has no other.
+fn on_one_page(request: Option<PaginatedRequestParams>) -> Result<(), Failure> {
+    match cursor(request) {
+        None => Ok(()),
+        Some(_) => Err(Failure::invalid("the cursor is not one of this list; start again without one")),
+    }
+}
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -126,9 +134,10 @@ impl ServerHandler for Server {
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        on_one_page(request)?;
         Ok(resources::templates())
     }
 
@@ -182,9 +191,10 @@ impl ServerHandler for Server {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        on_one_page(request)?;
         Ok(tools::list())
     }
 
@@ -209,10 +219,14 @@ impl ServerHandler for Server {
         subscriptions::listen(&client, &context).await.map_err(Failure::into)
     }
 
-    async fn subscribe(&self, request: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         match &self.transport {
             Transport::Http => Err(ErrorData::method_not_found::<SubscribeRequestMethod>()),
-            Transport::Stdio { subscribed, .. } => Ok(subscribed.add(request.uri)?),
+            Transport::Stdio { subscribed, .. } => Ok(subscribed.add(&self.client(&context), request.uri).await?),
         }
     }
 
@@ -224,7 +238,7 @@ impl ServerHandler for Server {
         match &self.transport {
             Transport::Http => Err(ErrorData::method_not_found::<UnsubscribeRequestMethod>()),
             Transport::Stdio { subscribed, .. } => {
-                subscribed.remove(&request.uri);
+                subscribed.remove(&request.uri).await;
                 Ok(())
             }
         }

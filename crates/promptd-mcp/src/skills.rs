@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 
 use promptd_contract::proto;
-use promptd_core::{text::thousands, workspace::SKILL_FILE, yaml};
+use promptd_core::{
+    text::thousands,
+    workspace::SKILL_FILE,
+    yaml::{self, Node},
+};
 use rmcp::{
     ErrorData,
     model::{
@@ -11,7 +15,7 @@ use rmcp::{
         Skill, SkillFrontmatter, SkillResource, SkillResources,
     },
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{address::Address, client::Client, error::unknown_skill, resources::with_media_type};
 
@@ -89,7 +93,7 @@ fn entry(workspace: &str, skill: &proto::Skill) -> Option<Skill> {
 /// All that the author wrote; `None`: name or description are not text. YAML that promptd could only read with a repair has no
 /// value that both sides agree on: then name and description alone.
 fn front_matter(skill: &proto::Skill) -> Option<SkillFrontmatter> {
-    let parsed = yaml::parse(&skill.front_matter).ok().map(|node| node.to_json());
+    let parsed = yaml::parse(&skill.front_matter).ok().map(|node| in_json(&node));
     let Some(Value::Object(mut fields)) = parsed else {
         return Some(SkillFrontmatter::new(&skill.name, &skill.description));
     };
@@ -99,6 +103,21 @@ fn front_matter(skill: &proto::Skill) -> Option<SkillFrontmatter> {
     };
     let front_matter = SkillFrontmatter::new(text("name")?, text("description")?);
     Some(fields.into_iter().fold(front_matter, |front_matter, (key, value)| front_matter.with_field(key, value)))
+}
+
+/// A value as every reader of YAML 1.2 has it. For promptd's own files a number in octal or hexadecimal is text.
+fn in_json(node: &Node) -> Value {
+    match &node.value {
+        yaml::Value::Scalar(scalar) if scalar.plain => {
+            let digits = |prefix, radix| u64::from_str_radix(scalar.text.strip_prefix(prefix)?, radix).ok();
+            digits("0o", 8).or_else(|| digits("0x", 16)).map_or_else(|| node.to_json(), Value::from)
+        }
+        yaml::Value::Scalar(_) => node.to_json(),
+        yaml::Value::List(items) => items.iter().map(in_json).collect(),
+        yaml::Value::Map(pairs) => {
+            pairs.iter().map(|pair| (pair.key.clone(), in_json(&pair.value))).collect::<Map<_, _>>().into()
+        }
+    }
 }
 
 fn notes(skill: &proto::Skill) -> Vec<String> {
@@ -180,11 +199,11 @@ mod tests {
 
     #[test]
     fn front_matter_is_verbatim() {
-        let yaml = "name: pdf\ndescription: |\n  Reads\n  PDFs.\nversion: 1.10\nsince: 2026-01-01\nmetadata: {tags: [a, 2, null]}\n";
+        let yaml = "name: pdf\ndescription: |\n  Reads\n  PDFs.\nversion: 1.10\nsince: 2026-01-01\nmetadata: {tags: [a, 2, null, 0o14, 0x1F, '0x1F']}\n";
         let entry = entry("home", &skill("pdf", yaml, &[("SKILL.md", 9)])).unwrap();
         let expected = serde_json::json!({
             "name": "pdf", "description": "Reads\nPDFs.\n", "version": 1.1, "since": "2026-01-01",
-            "metadata": {"tags": ["a", 2, null]},
+            "metadata": {"tags": ["a", 2, null, 12, 31, "0x1F"]},
         });
         assert_eq!(serde_json::to_value(&entry.frontmatter).unwrap(), expected);
     }

@@ -1,9 +1,8 @@
 //! Telling clients that resources have changed.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     future::Future,
-    sync::{Mutex, PoisonError},
 };
 
 use promptd_contract::proto::WatchWorkspaceResponse;
@@ -13,8 +12,9 @@ use rmcp::{
     model::{ResourceUpdatedNotificationParam, SubscriptionFilter},
     service::SubscriptionContext,
 };
+use tokio::sync::Mutex;
 
-use crate::{Failure, address::Address, client::Client};
+use crate::{Failure, address::Address, client::Client, resources};
 
 /// The most resources that one subscription is for.
 pub const MAX_SUBSCRIBED: usize = 256;
@@ -24,10 +24,11 @@ pub const MAX_SUBSCRIBED: usize = 256;
 pub(crate) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut accepted = SubscriptionFilter::new();
     accepted.resources_list_changed = requested.resources_list_changed;
-    let uris = requested.resource_subscriptions.iter().flatten();
-    let known: HashSet<_> = uris.clone().take(MAX_SUBSCRIBED + 1).filter(|uri| Address::parse(uri).is_some()).collect();
-    if requested.resource_subscriptions.as_ref().is_some_and(|uris| uris.len() <= MAX_SUBSCRIBED) && !known.is_empty() {
-        accepted.resource_subscriptions = Some(known.into_iter().cloned().collect());
+    let uris = requested.resource_subscriptions.as_deref().unwrap_or_default();
+    if uris.len() <= MAX_SUBSCRIBED {
+        let known: HashSet<_> = uris.iter().filter(|uri| Address::parse(uri).is_some()).collect();
+        accepted.resource_subscriptions =
+            Some(known.into_iter().cloned().collect()).filter(|uris: &Vec<_>| !uris.is_empty());
     }
     accepted
 }
@@ -37,10 +38,11 @@ pub(crate) async fn listen(client: &Client, context: &SubscriptionContext) -> Re
     let (sink, accepted) = (context.sink(), context.accepted());
     let told = async {
         let id = client.workspace().await?;
-        let mut watch = client.watch(&id).await?;
+        let (mut watch, revision) = client.watch(&id).await?;
+        let mut resources = Resources { revision, ..Resources::default() };
+        resources.add(client, &id, accepted.resource_subscriptions.as_deref().unwrap_or_default()).await?;
         while let Some(state) = watch.next().await? {
-            let uris = accepted.resource_subscriptions.iter().flatten();
-            for uri in uris.filter(|uri| is_changed(uri, &id, &state)) {
+            for uri in resources.changed(client, &id, &state).await {
                 if sink.notify_resource_updated(uri).await.is_err() {
                     return Ok(());
                 }
@@ -56,33 +58,30 @@ pub(crate) async fn listen(client: &Client, context: &SubscriptionContext) -> Re
 
 /// The resources that a client on standard input and output subscribed to, by the revision 2025-11-25.
 #[derive(Default)]
-pub(crate) struct Subscribed(Mutex<HashSet<String>>);
+pub(crate) struct Subscribed(Mutex<Resources>);
 
 impl Subscribed {
-    pub(crate) fn add(&self, uri: String) -> Result<(), Failure> {
-        let mut uris = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if uris.len() == MAX_SUBSCRIBED && !uris.contains(&uri) {
+    pub(crate) async fn add(&self, client: &Client, uri: String) -> Result<(), Failure> {
+        let id = client.workspace().await?;
+        let mut resources = self.0.lock().await;
+        if resources.known.len() == MAX_SUBSCRIBED && !resources.known.contains_key(&uri) {
             return Err(Failure::invalid(format!("at most {MAX_SUBSCRIBED} resources can be subscribed to at once")));
         }
-        uris.insert(uri);
-        Ok(())
+        resources.add(client, &id, &[uri]).await
     }
 
-    pub(crate) fn remove(&self, uri: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
-    }
-
-    fn changed(&self, workspace: &str, state: &WatchWorkspaceResponse) -> Vec<String> {
-        let uris = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        uris.iter().filter(|uri| is_changed(uri, workspace, state)).cloned().collect()
+    pub(crate) async fn remove(&self, uri: &str) {
+        self.0.lock().await.known.remove(uri);
     }
 
     /// Tells the client of changes until it leaves.
     pub(crate) async fn tell(&self, client: &Client, peer: &Peer<RoleServer>) -> Result<(), Failure> {
         let id = client.workspace().await?;
-        let mut watch = client.watch(&id).await?;
+        let (mut watch, revision) = client.watch(&id).await?;
+        self.0.lock().await.revision = revision;
         while let Some(state) = watch.next().await? {
-            for uri in self.changed(&id, &state) {
+            let changed = self.0.lock().await.changed(client, &id, &state).await;
+            for uri in changed {
                 if peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.is_err() {
                     return Ok(());
                 }
@@ -95,27 +94,89 @@ impl Subscribed {
     }
 }
 
-/// Whether a resource may be another one since the state before. The manifest decides what can be read at all.
-fn is_changed(uri: &str, workspace: &str, state: &WatchWorkspaceResponse) -> bool {
-    let Some(address) = Address::parse(uri).filter(|address| address.workspace() == workspace) else { return false };
-    let mut paths = state.changed_paths.iter();
-    state.deleted
-        || paths.any(|changed| {
-            changed == MANIFEST
-                || match &address {
-                    Address::Document { path, .. } => changed == path,
-                    Address::Skill { path, .. } => is_of_a_skill(changed, path),
-                }
-        })
+/// Resources that a client wants to be told of.
+///
+/// What it cannot read it is never told of, so that it learns nothing of what is hidden from it, not even that it is there.
+#[derive(Default)]
+struct Resources {
+    known: HashMap<String, Known>,
+    /// The revision of the last state that the client was told of.
+    revision: String,
 }
 
-/// Whether a changed path may be that of a skill's file. The folder that a skill lies in need not have its name, so that a
-/// file of another skill at the same place counts too.
-fn is_of_a_skill(changed: &str, path: &str) -> bool {
-    let in_skills = [SKILLS_FOLDER, SHARED_FOLDER]
-        .iter()
-        .any(|folder| changed.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')));
-    in_skills && changed.strip_suffix(path).is_some_and(|rest| rest.ends_with('/'))
+/// What a client could read when it was last told, or at the start.
+struct Known {
+    /// Its hash; `None`: nothing could be read.
+    digest: Option<String>,
+    /// It may be from a later state than the last one that the client was told of, up to this revision's. Until that comes, an
+    /// equal hash does not mean that the client has seen what it is of.
+    ahead: Option<String>,
+}
+
+impl Resources {
+    async fn add(&mut self, client: &Client, workspace: &str, uris: &[String]) -> Result<(), Failure> {
+        let mut digests = Vec::new();
+        for uri in uris {
+            digests.push((uri.clone(), resources::digest(client, workspace, uri).await?));
+        }
+        if digests.is_empty() {
+            return Ok(());
+        }
+        let revision = client.get_workspace(workspace).await?.revision;
+        let ahead = (revision != self.revision).then_some(revision);
+        self.known.extend(digests.into_iter().map(|(uri, digest)| (uri, Known { digest, ahead: ahead.clone() })));
+        Ok(())
+    }
+
+    /// Those that are others in a new state.
+    async fn changed(&mut self, client: &Client, workspace: &str, state: &WatchWorkspaceResponse) -> Vec<String> {
+        self.revision = state.workspace.as_ref().map(|workspace| workspace.revision.clone()).unwrap_or_default();
+        let mut changed = Vec::new();
+        for (uri, known) in &mut self.known {
+            let is_ahead = known.ahead.is_some();
+            if known.ahead.as_ref() == Some(&self.revision) {
+                known.ahead = None;
+            }
+            let Some(change) = change(uri, workspace, state) else { continue };
+            // Where it cannot be found out, because of a quota or while the server stops, whoever could read it looks again.
+            let digest = resources::digest(client, workspace, uri).await.unwrap_or_default();
+            let could_be_read = known.digest.is_some() || digest.is_some();
+            let is_certain = change == Change::Certain || is_ahead;
+            if (is_certain && could_be_read) || known.digest != digest {
+                changed.push(uri.clone());
+            }
+            known.digest = digest;
+        }
+        changed
+    }
+}
+
+/// What a state says of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// Its file is another.
+    Certain,
+    /// Its file may be another, or it can be read where it could not, or the other way round.
+    Possible,
+}
+
+/// How a resource may have changed since the state before; `None`: not at all. The manifest decides what can be read.
+fn change(uri: &str, workspace: &str, state: &WatchWorkspaceResponse) -> Option<Change> {
+    let address = Address::parse(uri).filter(|address| address.workspace() == workspace)?;
+    let has = |is: &dyn Fn(&str) -> bool| state.changed_paths.iter().any(|path| is(path));
+    let possible = state.deleted
+        || has(&|changed| changed == MANIFEST)
+        || (matches!(address, Address::Skill { .. }) && has(&is_in_skills));
+    match &address {
+        Address::Document { path, .. } if has(&|changed| changed == path) => Some(Change::Certain),
+        _ => possible.then_some(Change::Possible),
+    }
+}
+
+/// Whether a changed path is one of a skill. The folder that a skill lies in need not have its name.
+fn is_in_skills(changed: &str) -> bool {
+    let below = |folder: &str| changed.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    below(SKILLS_FOLDER) || below(SHARED_FOLDER)
 }
 
 async fn until(
@@ -133,26 +194,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_resource_changes_with_its_file_and_the_manifest() {
+    fn a_resource_changes_with_its_file_and_may_with_the_manifest() {
         let state = |paths: &[&str]| WatchWorkspaceResponse {
             changed_paths: paths.iter().map(|path| (*path).to_owned()).collect(),
             ..Default::default()
         };
+        let (certain, possible) = (Some(Change::Certain), Some(Change::Possible));
         for (uri, paths, changed) in [
-            ("workspace://home/AGENTS.md", &["AGENTS.md"][..], true),
-            ("workspace://home/AGENTS.md", &["SOUL.md"], false),
-            ("workspace://home/AGENTS.md", &["docs/AGENTS.md"], false),
-            ("workspace://home/AGENTS.md", &["workspace.yaml"], true),
-            ("workspace://other/AGENTS.md", &["AGENTS.md", "workspace.yaml"], false),
-            ("skill://home/pdf/SKILL.md", &["skills/office/pdf/SKILL.md"], true),
-            ("skill://home/pdf/SKILL.md", &["@shared/pdf/SKILL.md"], true),
-            ("skill://home/pdf/a.md", &["skills/pdf/SKILL.md", "notes/a.md"], false),
-            ("skill://home/pdf/SKILL.md", &[], false),
+            ("workspace://home/AGENTS.md", &["AGENTS.md"][..], certain),
+            ("workspace://home/AGENTS.md", &["SOUL.md"], None),
+            ("workspace://home/AGENTS.md", &["docs/AGENTS.md"], None),
+            ("workspace://home/AGENTS.md", &["workspace.yaml"], possible),
+            ("workspace://home/workspace.yaml", &["workspace.yaml"], certain),
+            ("workspace://other/AGENTS.md", &["AGENTS.md", "workspace.yaml"], None),
+            ("skill://home/pdf/SKILL.md", &["skills/office/folder/SKILL.md"], possible),
+            ("skill://home/pdf/SKILL.md", &["@shared/pdf/SKILL.md"], possible),
+            ("skill://home/pdf/SKILL.md", &["workspace.yaml"], possible),
+            ("skill://home/pdf/a.md", &["AGENTS.md", "notes/a.md", "skillset/a.md"], None),
+            ("skill://home/pdf/SKILL.md", &[], None),
         ] {
-            assert_eq!(is_changed(uri, "home", &state(paths)), changed, "{uri} {paths:?}");
+            assert_eq!(change(uri, "home", &state(paths)), changed, "{uri} {paths:?}");
         }
         let deleted = WatchWorkspaceResponse { deleted: true, ..Default::default() };
-        assert!(is_changed("workspace://home/AGENTS.md", "home", &deleted));
+        assert_eq!(change("workspace://home/AGENTS.md", "home", &deleted), possible);
     }
 
     #[test]
@@ -164,14 +228,6 @@ mod tests {
         let one = "workspace://home/AGENTS.md".to_owned();
         let mixed = of(vec!["file:///etc/passwd".into(), one.clone(), one.clone()]);
         assert_eq!(mixed.resource_subscriptions, Some(vec![one]));
-
-        let subscribed = Subscribed::default();
-        for uri in uris(MAX_SUBSCRIBED) {
-            subscribed.add(uri).unwrap();
-        }
-        subscribed.add("workspace://home/0.md".into()).unwrap();
-        assert!(subscribed.add("workspace://home/x.md".into()).unwrap_err().message.contains("256"));
-        subscribed.remove("workspace://home/0.md");
-        subscribed.add("workspace://home/x.md".into()).unwrap();
+        assert_eq!(of(vec!["file:///etc/passwd".into()]).resource_subscriptions, None);
     }
 }

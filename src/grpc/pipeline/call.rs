@@ -88,6 +88,13 @@ impl Calls {
     pub(crate) fn let_in(&self, headers: &HeaderMap) -> Result<(), Error> {
         self.0.caller(false, headers).map(drop)
     }
+
+    /// That one more stream can be opened now.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn has_room_for_a_stream(&self) -> Result<(), Error> {
+        let Shared { limits, retry, .. } = &*self.0;
+        limits.streams.acquire().map(drop).ok_or(Error::Overloaded { retry: *retry })
+    }
 }
 
 impl tower::Service<Request<Body>> for Calls {

@@ -58,7 +58,7 @@ pub(super) fn read_file(
 }
 
 /// Why no prompt for this caller can show the file, or for `workspace.yaml` what it names; `None`: it is not hidden.
-fn hidden_reason(snapshot: &Snapshot, path: &str, access: SkillAccess<'_>) -> Option<&'static str> {
+pub(super) fn hidden_reason(snapshot: &Snapshot, path: &str, access: SkillAccess<'_>) -> Option<&'static str> {
     let manifest = &snapshot.manifest;
     if path == MANIFEST {
         let can_name_hidden = access.token.is_some_and(|token| !admits_all(token));

@@ -8,7 +8,7 @@ use tonic::{Request, Response, Status};
 use super::{
     api::workspace_service_server,
     backend::{Backend, has_long_filter, workspace_summary},
-    files::{read_file, read_skill},
+    files::{hidden_reason, read_file, read_skill},
     page::Page,
     query::Query,
     revisions::list_revisions,
@@ -68,7 +68,12 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let id = caller.workspace(&request.get_ref().workspace_id)?;
         let loaded = self.backend.newest(&id, &caller)?;
         let access = SkillAccess { only_shown: request.get_ref().only_shown, ..caller.skill_access(None) };
-        let workspace = Some(encode::workspace(&id, &loaded.snapshot, loaded.at, access));
+        let mut workspace = encode::workspace(&id, &loaded.snapshot, loaded.at, access);
+        if access.only_shown {
+            let is_shown = |file: &proto::ContextFile| hidden_reason(&loaded.snapshot, &file.path, access).is_none();
+            workspace.context_files.retain(is_shown);
+        }
+        let workspace = Some(workspace);
         Ok(Response::new(proto::GetWorkspaceResponse { workspace }))
     }
 

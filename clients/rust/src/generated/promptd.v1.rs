@@ -1256,7 +1256,8 @@ pub struct GetWorkspaceRequest {
     /// Its id. Required.
     #[prost(string, tag = "1")]
     pub workspace_id: ::prost::alloc::string::String,
-    /// Leaves out what is said of skills that prompts do not show. Default: false.
+    /// Leaves out what is said of skills that prompts do not show, and the context files that ReadFile
+    /// hides. Default: false.
     #[prost(bool, tag = "2")]
     pub only_shown: bool,
 }

@@ -42,6 +42,11 @@ const FIELDS: &[Field] = &[
     text("turn.channel.group_id", None, "The group's id, in a group chat."),
     text("turn.now", None, "The turn's clock, such as `2026-11-29T09:30:00Z`; the server's if left out."),
     text("turn.time_zone", Some("time_zone"), "IANA zone, such as `Europe/Berlin`."),
+    text(
+        "turn.working_directory",
+        None,
+        "The folder, in the workspace, whose AGENTS.md files hold too: `services/billing`.",
+    ),
     text("turn.persona", Some("persona"), "Overrides the workspace's persona."),
     text("turn.conversation_summary", None, "Summary of earlier conversations."),
     text("turn.ephemeral_system_prompt", Some("ephemeral"), "The last system message, for this turn alone."),

@@ -120,27 +120,42 @@ fn it_is_served_without_events_too() {
     check(|root| Options { watch: WatchMode::Poll, ..options(root) });
 }
 
-/// Programs write files where an agent works; they must not have the workspace loaded again and again.
+/// Programs write files where an agent works; they must not have the workspace loaded again and again. Edits of another workspace
+/// follow each of them: events are taken in order, so a load that one of them causes is before that of the edit.
 #[test]
 fn other_files_cause_no_load() {
+    const EDITS: u64 = 20;
     let root = tempfile::tempdir().unwrap();
-    let ws = root.path().join("ws");
+    let (ws, other) = (root.path().join("ws"), root.path().join("other"));
     save(&ws.join("workspace.yaml"), "context: {nested: [AGENTS.md]}\n");
     save(&ws.join("src/AGENTS.md"), "one");
+    save(&other.join("AGENTS.md"), "one");
     let service = Service::of_root(root.path());
-    fs::write(ws.join("src/AGENTS.md"), "two").unwrap();
-    service.wait("ws", "the first edit", holds("src", &["two"]));
-    let (loads, published) = (service.source.status().loads.get(), service.source.status().published.get());
-    for n in 0..200 {
-        let path = ws.join(format!("src/out-{n}.o"));
+    let loads_of =
+        |act: &dyn Fn(u64)| {
+            let before = service.source.status().loads.get();
+            for edit in 0..EDITS {
+                act(edit);
+                let text = format!("edit {edit} after {before} loads");
+                save(&other.join("AGENTS.md"), &text);
+                service.wait("other", &text, |state| {
+                matches!(state, State::Ready(loaded) if *loaded.snapshot.documents["AGENTS.md"].text == *text)
+            });
+            }
+            service.source.status().loads.get() - before
+        };
+    let edits_alone = loads_of(&|_| {});
+    let with_others = loads_of(&|edit| {
+        let path = ws.join(format!("src/out-{edit}.o"));
         fs::write(&path, "object").unwrap();
         fs::rename(&path, ws.join("src/out.o")).unwrap();
-    }
-    fs::remove_file(ws.join("src/out.o")).unwrap();
-    fs::write(ws.join("src/AGENTS.md"), "three").unwrap();
-    service.wait("ws", "the edit after them", holds("src", &["three"]));
-    assert_eq!(service.source.status().published.get(), published + 1);
-    assert!(service.source.status().loads.get() <= loads + 3, "{} loads", service.source.status().loads.get() - loads);
+        fs::remove_file(ws.join("src/out.o")).unwrap();
+    });
+    assert!(with_others < edits_alone + EDITS / 2, "{with_others} loads, {edits_alone} without other files");
+    let with_folders = loads_of(&|edit| fs::create_dir(ws.join(format!("src/new-{edit}"))).unwrap());
+    assert!(with_folders >= edits_alone + EDITS / 2, "{with_folders} loads, {edits_alone} without folders");
+    fs::write(ws.join("src/AGENTS.md"), "two").unwrap();
+    service.wait("ws", "an edit after all of them", holds("src", &["two"]));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use promptd_core::{
     finding::Code,
     prompt::{Outcome, Prepared, Prompt},
-    turn::Turn,
+    turn::{Turn, WorkingDirectory},
 };
 
 use crate::support::{built_in, prompt, turn, workspace};
@@ -177,4 +177,37 @@ fn a_limit_is_counted_as_its_report_counts_what_is_included() {
     let block = &block[..block.find("</available_skills>").unwrap() + "</available_skills>".len()];
     let around = (text.len() - block.len()) as u64;
     assert!(around > 100 && skills.max_chars == Some(18_000 + around), "{skills:?}");
+}
+
+/// Files that the profile shows elsewhere keep their share, so that it does not depend on where a turn works.
+#[test]
+fn nested_files_share_what_files_shown_elsewhere_leave() {
+    let own = "name: own\nmessages:\n  - name: m\n    sections:\n      \
+               - { id: k, file: KNOWLEDGE.md, template: '{{ file.text }}' }\n      \
+               - { id: c, kind: context_files, template: x, entry: '{{ text }}', files: [{ path: AGENTS.md, purpose: '' }] }\n";
+    let (knowledge, rules, nested) = ("k".repeat(400), "r".repeat(200), "n".repeat(900));
+    let shown = |total: usize, directory: &str| {
+        let manifest = format!("context: {{ nested: [AGENTS.md], max_chars_total: {total} }}\n");
+        let files = [
+            ("KNOWLEDGE.md", &*knowledge),
+            ("AGENTS.md", &*rules),
+            ("a/AGENTS.md", &*nested),
+            ("workspace.yaml", &*manifest),
+        ];
+        let workspace = workspace(&files, own);
+        let turn = Turn { working_directory: WorkingDirectory::parse(directory).unwrap(), ..turn() };
+        let prompt = prompt(&workspace, "own", &turn);
+        let chars = |id: &str| {
+            let section = prompt.sections.iter().find(|section| section.id == id);
+            section.and_then(|section| prompt.section_text(section)).map_or(0, |text| text.chars().count())
+        };
+        [chars("k"), chars("c/AGENTS.md"), chars("c/a/AGENTS.md")]
+    };
+    assert_eq!(shown(1_000, "."), [400, 200, 0]);
+    assert_eq!(shown(1_000, "a"), [400, 150, 450], "half of an equal share, and the rest");
+    assert_eq!(shown(2_000, "a"), [400, 200, 900]);
+    assert_eq!(shown(500, "a")[0], shown(500, ".")[0]);
+    for total in (0..1_500).step_by(50) {
+        assert!(shown(total, "a").iter().sum::<usize>() <= total, "{total}");
+    }
 }

@@ -99,9 +99,16 @@ impl Signature {
 }
 
 impl Probe {
-    /// Of two probes of one path, the greater says more: a listing, and that it is not merely on the way.
-    pub(crate) fn rank(&self) -> (bool, bool, bool) {
-        (matches!(self.seen, Seen::Listing(..)), self.is_listing(), !self.route.outer)
+    /// Of two probes of one path, the greater counts: a failure, which is tried again; then what says more, a listing, and that
+    /// it is not merely on the way.
+    pub(crate) fn rank(&self) -> impl Ord + use<> {
+        let kind = match self.seen {
+            Seen::Failed => 3,
+            Seen::Listing(..) => 2,
+            Seen::Part(..) => 1,
+            Seen::Absent | Seen::Folder(_) | Seen::Link(_) | Seen::File(_) => 0,
+        };
+        (kind, !self.route.outer)
     }
 
     /// Whether the folder was listed, all of it or in part.
@@ -300,17 +307,12 @@ mod tests {
     }
 
     #[test]
-    fn of_two_probes_a_listing_says_more_and_then_what_is_not_on_the_way() {
+    fn of_two_probes_a_failure_counts_and_then_what_says_more() {
         let home = tempfile::tempdir().unwrap();
         let folder = signature(home.path());
         let of = |seen, outer| Probe { seen, route: Route { outer, ..Route::default() } }.rank();
-        let listing = Seen::Listing(folder, 0);
-        let ranks = [
-            of(Seen::Folder(folder.inode), true),
-            of(Seen::Folder(folder.inode), false),
-            of(listing, true),
-            of(listing, false),
-        ];
-        assert!(ranks.is_sorted_by(|less, more| less < more), "{ranks:?}");
+        let kinds = [Seen::Folder(folder.inode), Seen::Part(folder, 0), Seen::Listing(folder, 0), Seen::Failed];
+        let ranks = kinds.into_iter().flat_map(|seen| [of(seen, true), of(seen, false)]);
+        assert!(ranks.is_sorted_by(|less, more| less < more));
     }
 }

@@ -75,8 +75,8 @@ impl DiskTree {
         if *base == self.root {
             return read(&self.dir);
         }
-        let outer = Route { outer: true, ..Route::default() };
-        let folder = Found { path: base.clone(), kind: Kind::Folder, route: outer };
+        // Its probe has had its route since the tree was opened.
+        let folder = Found { path: base.clone(), kind: Kind::Folder, route: Route::default() };
         read(&disk::open_folder(base).map_err(|error| self.failed(&folder, &error))?)
     }
 
@@ -250,6 +250,8 @@ mod tests {
         assert_eq!(read(&ws, "../shared/S.md"), Err(ReadError::Missing));
         let allowing = DiskTree::open(&ws, std::slice::from_ref(&shared)).map_err(|(error, _)| error).unwrap();
         assert_eq!(allowing.read("outside", 9).unwrap().bytes, b"shared");
+        let shared = fs::canonicalize(&shared).unwrap();
+        assert!(allowing.into_read_set().outer_paths().any(|path| path == shared), "on the way");
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl Walk {
             (_, None) => Seen::Absent,
         };
         // What more is known of it stays.
-        if !self.probes.get(path).is_some_and(|probe| probe.is_listing() || probe.seen == Seen::Failed) {
+        if !self.probes.get(path).is_some_and(Probe::is_listing) {
             self.probe(path, seen, route);
         }
     }
@@ -155,8 +155,12 @@ impl Walk {
         error
     }
 
+    /// What has failed once stays so: the load may show it, so it is tried again even if it went well later.
     pub(crate) fn probe(&mut self, path: &Path, seen: Seen, route: Route) {
-        self.probes.entry(path.to_path_buf()).and_modify(|probe| probe.seen = seen).or_insert(Probe { seen, route });
+        let probe = self.probes.entry(path.to_path_buf()).or_insert(Probe { seen, route });
+        if probe.seen != Seen::Failed {
+            probe.seen = seen;
+        }
     }
 }
 

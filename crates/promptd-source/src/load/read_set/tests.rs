@@ -59,6 +59,8 @@ fn of_several_trees_each_path_has_the_probe_that_says_most() {
         assert_eq!(joined.root, Some(signature(&at).inode), "the workspace's");
     }
     assert_eq!(ReadSet::join([two(), one()]).root, Some(signature(&sub).inode));
+    let failed = || set(&sub, &[(&other, Seen::Failed, INNER)]);
+    assert!(ReadSet::join([one(), failed()]).has_failures() && ReadSet::join([failed(), one()]).has_failures());
     let torn = || ReadSet { torn: true, ..ReadSet::default() };
     for (sets, is_torn) in [
         (vec![torn()], true),

@@ -182,6 +182,11 @@ fn what_has_failed_or_was_listed_stays_so_when_it_is_walked_through_again() {
         find(&mut walk, path);
     }
     assert_eq!(recorded(&walk, &home), before);
+    let failed = find(&mut walk, "failed");
+    walk.probe(&failed.path, Seen::Listing(signature, 0), failed.route);
+    assert_eq!(recorded(&walk, &home), before, "listed at the second try");
+    walk.read_failed(&listed, &io::ErrorKind::PermissionDenied.into());
+    assert!(recorded(&walk, &home).iter().all(|(_, word)| *word == "failed"), "failed at the second try");
 }
 
 #[test]

@@ -44,7 +44,7 @@ const FIELDS: &[Field] = &[
     text("turn.time_zone", Some("time_zone"), "IANA zone, such as `Europe/Berlin`."),
     text(
         "turn.working_directory",
-        None,
+        Some("working_directory"),
         "The folder, in the workspace, whose AGENTS.md files hold too: `services/billing`.",
     ),
     text("turn.persona", Some("persona"), "Overrides the workspace's persona."),

@@ -86,7 +86,7 @@ struct Noting {
 }
 
 impl Watcher for Noting {
-    fn watch(&mut self, _: &Arc<Path>) -> Result<(), WatchError> {
+    fn watch(&mut self, _: &Path) -> Result<(), WatchError> {
         self.noted.lock().unwrap().insert(self.status.progress());
         Ok(())
     }

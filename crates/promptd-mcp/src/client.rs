@@ -147,14 +147,25 @@ impl Client {
         }
     }
 
-    /// A workspace's changes from now on, and its revision now.
-    pub(crate) async fn watch(&self, id: &str) -> Result<(Watch, String), Failure> {
-        let request = proto::WatchWorkspaceRequest { workspace_id: id.into(), ..Default::default() };
+    /// The revision of the workspace; empty: it has none, because it was never good or may not be seen.
+    pub(crate) async fn revision(&self, id: &str) -> Result<String, Failure> {
+        match self.get_workspace(id).await {
+            Err(failure) if !failure.is_overload() => Ok(String::new()),
+            workspace => Ok(workspace?.revision),
+        }
+    }
+
+    /// The revision of the workspace that the request is about.
+    pub(crate) async fn revision_now(&self) -> Result<String, Failure> {
+        self.revision(&self.workspace().await?).await
+    }
+
+    /// A workspace's states after the one with this revision; empty: the state of now, and those after it.
+    pub(crate) async fn watch(&self, id: &str, known_revision: &str) -> Result<Watch, Failure> {
+        let request = proto::WatchWorkspaceRequest { workspace_id: id.into(), known_revision: known_revision.into() };
         let message = request.encode_to_vec().into();
         let messages = self.promptd.open(method!("WorkspaceService/WatchWorkspace"), message, self.from.as_ref());
-        let mut watch = Watch(messages.await?);
-        let now = watch.next().await?.and_then(|state| state.workspace).unwrap_or_default();
-        Ok((watch, now.revision))
+        Ok(Watch(messages.await?))
     }
 
     async fn call<A: Message + Default>(&self, method: &'static str, request: &impl Message) -> Result<A, Failure> {

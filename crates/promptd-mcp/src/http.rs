@@ -3,13 +3,16 @@
 use std::{convert::Infallible, sync::Arc};
 
 use bytes::Bytes;
-use http::{Request, Response, Uri};
+use http::{HeaderMap, Request, Response, Uri};
 use http_body_util::{Full, combinators::BoxBody};
-use rmcp::transport::streamable_http_server::{
-    StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+use rmcp::{
+    model::{ConstString as _, SubscriptionsListenRequestMethod},
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+    },
 };
 
-use crate::{Promptd, server::Server};
+use crate::{Promptd, client::Client, server::Server, subscriptions::AtRevision};
 
 /// Where the server is.
 pub const PATH: &str = "/mcp";
@@ -19,7 +22,10 @@ pub const MAX_REQUEST_BYTES: usize = 256 << 10;
 
 /// The server, for requests to [`PATH`] and below it.
 #[derive(Clone)]
-pub struct HttpServer(StreamableHttpService<Server, NeverSessionManager>);
+pub struct HttpServer {
+    service: StreamableHttpService<Server, NeverSessionManager>,
+    promptd: Arc<dyn Promptd>,
+}
 
 impl HttpServer {
     /// A server whose requests were let in already: it checks neither `Host` nor `Origin` nor tokens.
@@ -31,14 +37,30 @@ impl HttpServer {
             .with_max_request_body_bytes(MAX_REQUEST_BYTES)
             .disable_allowed_hosts()
             .disable_allowed_origins();
-        let server = move || Ok(Server::by_http(Arc::clone(&promptd)));
-        Self(StreamableHttpService::new(server, Arc::default(), config))
+        let calls = Arc::clone(&promptd);
+        let server = move || Ok(Server::by_http(Arc::clone(&calls)));
+        Self { service: StreamableHttpService::new(server, Arc::default(), config), promptd }
     }
 
     /// Answers a request.
     pub async fn answer(&self, request: Request<Full<Bytes>>) -> Response<BoxBody<Bytes, Infallible>> {
-        self.0.handle(request).await
+        let (mut head, body) = request.into_parts();
+        if listens(&head.headers) {
+            let named = workspace_of(&head.uri).map(str::to_owned);
+            let client = Client::new(Arc::clone(&self.promptd), Some(head.clone()), named);
+            // What is wrong with the workspace is the answer to the request itself.
+            if let Ok(revision) = client.revision_now().await {
+                head.extensions.insert(AtRevision(revision));
+            }
+        }
+        self.service.handle(Request::from_parts(head, body)).await
     }
+}
+
+/// Whether a request with these headers is one to listen for changes.
+#[must_use]
+pub fn listens(headers: &HeaderMap) -> bool {
+    headers.get("mcp-method").is_some_and(|method| method == SubscriptionsListenRequestMethod::VALUE)
 }
 
 /// Whether an address is one of this server's.

@@ -21,7 +21,7 @@ use crate::{
     client::Client,
     http::workspace_of,
     prompts, resources, skills,
-    subscriptions::{self, Subscribed},
+    subscriptions::{self, AtRevision, Subscribed},
     tools,
 };
 
@@ -75,8 +75,8 @@ fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
 }
 
 /// That the first page of a list is asked for, which has no other.
-fn on_one_page(request: Option<PaginatedRequestParams>) -> Result<(), Failure> {
-    match cursor(request) {
+fn on_one_page(cursor: Option<&str>) -> Result<(), Failure> {
+    match cursor {
         None => Ok(()),
         Some(_) => Err(Failure::invalid("the cursor is not one of this list; start again without one")),
     }
@@ -137,7 +137,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        on_one_page(request)?;
+        on_one_page(cursor(request).as_deref())?;
         Ok(resources::templates())
     }
 
@@ -170,6 +170,7 @@ impl ServerHandler for Server {
         request: ReadResourceDirectoryRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceDirectoryResult, ErrorData> {
+        on_one_page(request.cursor.as_deref())?;
         skills::directory(&self.client(&context), &request.uri).await
     }
 
@@ -194,7 +195,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        on_one_page(request)?;
+        on_one_page(cursor(request).as_deref())?;
         Ok(tools::list())
     }
 
@@ -215,8 +216,10 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let client = self.client(context.request_context());
-        subscriptions::listen(&client, &context).await.map_err(Failure::into)
+        let request = context.request_context();
+        let of_http = || request.extensions.get::<Parts>()?.extensions.get::<AtRevision>();
+        let since = request.extensions.get().or_else(of_http).map_or("", |AtRevision(revision)| revision.as_str());
+        subscriptions::listen(&self.client(request), &context, since).await.map_err(Failure::into)
     }
 
     async fn subscribe(

@@ -33,21 +33,28 @@ pub(crate) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
     accepted
 }
 
-/// Tells a client of changes until it leaves, or the server or the workspace does.
-pub(crate) async fn listen(client: &Client, context: &SubscriptionContext) -> Result<(), Failure> {
+/// The revision that a workspace had when a request to listen arrived, among its extensions: the client is told that it listens
+/// before the request is handed on, and must not miss what is saved in between.
+#[derive(Debug, Clone)]
+pub(crate) struct AtRevision(pub(crate) String);
+
+/// Tells a client of changes since a revision until it leaves, or the server or the workspace does.
+pub(crate) async fn listen(client: &Client, context: &SubscriptionContext, since: &str) -> Result<(), Failure> {
     let (sink, accepted) = (context.sink(), context.accepted());
     let told = async {
         let id = client.workspace().await?;
-        let (mut watch, revision) = client.watch(&id).await?;
-        let mut resources = Resources { revision, ..Resources::default() };
+        let mut resources = Resources { revision: since.to_owned(), ..Resources::default() };
+        let mut watch = client.watch(&id, since).await?;
         resources.add(client, &id, accepted.resource_subscriptions.as_deref().unwrap_or_default()).await?;
         while let Some(state) = watch.next().await? {
+            let is_change = !resources.revision.is_empty() || !state.changed_paths.is_empty();
             for uri in resources.changed(client, &id, &state).await {
                 if sink.notify_resource_updated(uri).await.is_err() {
                     return Ok(());
                 }
             }
-            if accepted.resources_list_changed == Some(true) && sink.notify_resource_list_changed().await.is_err() {
+            let tells = is_change && accepted.resources_list_changed == Some(true);
+            if tells && sink.notify_resource_list_changed().await.is_err() {
                 return Ok(());
             }
         }
@@ -77,8 +84,8 @@ impl Subscribed {
     /// Tells the client of changes until it leaves.
     pub(crate) async fn tell(&self, client: &Client, peer: &Peer<RoleServer>) -> Result<(), Failure> {
         let id = client.workspace().await?;
-        let (mut watch, revision) = client.watch(&id).await?;
-        self.0.lock().await.revision = revision;
+        let mut watch = client.watch(&id, "").await?;
+        let mut is_change = false;
         while let Some(state) = watch.next().await? {
             let changed = self.0.lock().await.changed(client, &id, &state).await;
             for uri in changed {
@@ -86,9 +93,11 @@ impl Subscribed {
                     return Ok(());
                 }
             }
-            if peer.notify_resource_list_changed().await.is_err() {
+            if is_change && peer.notify_resource_list_changed().await.is_err() {
                 return Ok(());
             }
+            // The first state is that of now.
+            is_change = true;
         }
         Ok(())
     }
@@ -122,7 +131,7 @@ impl Resources {
         if digests.is_empty() {
             return Ok(());
         }
-        let revision = client.get_workspace(workspace).await?.revision;
+        let revision = client.revision(workspace).await?;
         let ahead = (revision != self.revision).then_some(revision);
         self.known.extend(digests.into_iter().map(|(uri, digest)| (uri, Known { digest, ahead: ahead.clone() })));
         Ok(())
@@ -164,7 +173,9 @@ enum Change {
 fn change(uri: &str, workspace: &str, state: &WatchWorkspaceResponse) -> Option<Change> {
     let address = Address::parse(uri).filter(|address| address.workspace() == workspace)?;
     let has = |is: &dyn Fn(&str) -> bool| state.changed_paths.iter().any(|path| is(path));
+    // Where no paths are given it is the first state, or no file made the difference.
     let possible = state.deleted
+        || state.changed_paths.is_empty()
         || has(&|changed| changed == MANIFEST)
         || (matches!(address, Address::Skill { .. }) && has(&is_in_skills));
     match &address {
@@ -211,7 +222,8 @@ mod tests {
             ("skill://home/pdf/SKILL.md", &["@shared/pdf/SKILL.md"], possible),
             ("skill://home/pdf/SKILL.md", &["workspace.yaml"], possible),
             ("skill://home/pdf/a.md", &["AGENTS.md", "notes/a.md", "skillset/a.md"], None),
-            ("skill://home/pdf/SKILL.md", &[], None),
+            ("skill://home/pdf/SKILL.md", &[], possible),
+            ("workspace://other/AGENTS.md", &[], None),
         ] {
             assert_eq!(change(uri, "home", &state(paths)), changed, "{uri} {paths:?}");
         }

@@ -54,7 +54,7 @@ impl Mcp {
     /// The whole request, of a caller that is let in. Until it is answered its size counts as unread.
     async fn arrived(&self, request: Request<Body>) -> Result<(Request<Full<Bytes>>, Option<Hold>), Status> {
         self.calls.let_in(request.headers())?;
-        if request.headers().get("mcp-method").is_some_and(|method| method == "subscriptions/listen") {
+        if promptd_mcp::listens(request.headers()) {
             // Later, the client would have been told that it is subscribed.
             self.calls.has_room_for_a_stream()?;
         }

@@ -1,6 +1,6 @@
 //! Which folders are watched, and whom an event concerns.
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
 use super::*;
 use crate::testing::{Silent, read_set};
@@ -130,7 +130,7 @@ fn a_folder_that_is_another_one_now_is_watched_anew() {
     scene.watches.follow(one, &before, &after).unwrap();
     assert_eq!(scene.watched(), ["", "one", "other"]);
     assert_eq!(
-        scene.watches.folders[&*scene.root.join("one")].watched,
+        scene.watches.folders[&scene.root.join("one")].watched,
         disk::stat(&scene.root.join("one")).ok().map(|meta| Inode::of(&meta)),
     );
 }
@@ -157,11 +157,12 @@ fn why_a_folder_is_not_watched_is_said_and_counted_and_one_that_is_gone_is_no_er
 
 #[test]
 fn a_folder_that_cannot_be_looked_at_is_not_watched_and_that_is_said() {
-    let mut scene = Scene::new();
+    let scene = Scene::new();
+    let mut watches = scene.watches;
     // Longer than any name can be.
-    let folder = scene.root.join("x".repeat(300)).into();
-    let refused = Watch::default().ensure(&folder, &mut scene.watches.watcher, &scene.status);
-    assert_eq!(refused, Err(WatchError::Other));
+    let folder = scene.root.join("x".repeat(300));
+    watches.folders.insert(folder.clone(), Watch::default());
+    assert_eq!(watches.ensure(&folder), Err(WatchError::Other));
     assert!(scene.status.watch_errors().all(|(error, count)| (count.get() == 1) == (error == WatchError::Other)));
 }
 

@@ -10,11 +10,20 @@
     clippy::panic,
     clippy::print_stdout,
     clippy::print_stderr,
+    clippy::cast_possible_wrap,
     reason = "a benchmark"
 )]
 
 #[path = "common/answer.rs"]
 mod answer;
+#[path = "load/bare.rs"]
+#[expect(dead_code, reason = "what the load bench alone uses")]
+mod bare;
+#[path = "common/calls.rs"]
+mod calls;
+#[path = "load/requests.rs"]
+#[expect(dead_code, reason = "what the load bench alone uses")]
+mod requests;
 #[path = "common/site.rs"]
 mod site;
 
@@ -28,7 +37,7 @@ use std::{
     sync::Arc,
 };
 
-use promptd_core::{profile::ProfileSet, prompt};
+use promptd_core::{profile::ProfileSet, prompt, tokens::Encoding};
 use serde::{Deserialize, Serialize};
 
 const JSON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/instructions.json");
@@ -40,8 +49,8 @@ const MAX_GROWTH: u64 = 3;
 /// Two runs of so many rounds: their difference leaves out what the start costs.
 const ROUNDS: [u64; 2] = [100, 600];
 
-/// The steps of an answer.
-const STEPS: [&str; 2] = ["assemble", "encode"];
+/// The steps of an answer, and a whole call with its client: of promptd, and of a server that gives a copy of the answer.
+const STEPS: [&str; 5] = ["assemble", "count tokens", "encode", "call", "bare call"];
 
 #[derive(Serialize, Deserialize)]
 struct Record {
@@ -77,8 +86,13 @@ fn main() -> ExitCode {
 
 /// What is measured, in a process of its own below valgrind.
 fn work(step: &str, rounds: u64, folder: &Path) {
+    match step {
+        "call" => return calls::promptd(folder, rounds),
+        "bare call" => return calls::bare(folder, rounds),
+        _ => {}
+    }
     let profiles = Arc::new(ProfileSet::built_in());
-    let snapshot = answer::load(folder, &profiles);
+    let snapshot = answer::load(&folder.join("typical"), &profiles);
     let profile = Arc::clone(snapshot.profiles.get("five-layer").unwrap());
     let turn = answer::turn();
     let assemble = || prompt::assemble(&snapshot, &profile, &turn).unwrap();
@@ -86,6 +100,11 @@ fn work(step: &str, rounds: u64, folder: &Path) {
     for _ in 0..rounds {
         match step {
             "assemble" => drop(black_box(assemble())),
+            "count tokens" => {
+                let mut prompt = prompt.clone();
+                prompt::count_tokens(&mut prompt, &snapshot, &profile, Encoding::O200kBase);
+                black_box(prompt.size.tokens);
+            }
             "encode" => drop(black_box(answer::encode(&prompt, &snapshot, &profile))),
             other => panic!("no step {other}"),
         }
@@ -94,7 +113,7 @@ fn work(step: &str, rounds: u64, folder: &Path) {
 
 fn measure() -> Record {
     let folder = tempfile::tempdir().unwrap();
-    site::typical(folder.path());
+    site::typical(&folder.path().join("typical"));
     let step = |name: &str| Step {
         name: name.to_owned(),
         instructions: count(
@@ -152,7 +171,7 @@ impl Record {
         let mut code = ExitCode::SUCCESS;
         for (now, then) in self.steps.iter().zip(&recorded.steps) {
             let most = |count: u64| count * (100 + MAX_GROWTH) / 100;
-            if now.instructions > most(then.instructions) || now.allocations > then.allocations {
+            if now.instructions > most(then.instructions) || now.allocations > most(then.allocations) {
                 eprintln!(
                     "{} takes {} instructions and {} allocations, recorded are {} and {}: make it cheaper, or `-- --record` it",
                     now.name, now.instructions, now.allocations, then.instructions, then.allocations

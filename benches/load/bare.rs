@@ -11,6 +11,7 @@ use std::{
 
 use promptd_contract::proto::{AssemblePromptRequest, AssemblePromptResponse};
 use prost::Message as _;
+use tokio::net::TcpListener;
 use tonic::{
     Request, Response, Status,
     body::Body,
@@ -52,10 +53,15 @@ impl Service<http::Request<Body>> for Bare {
 }
 
 /// Serves the encoded answer in the file, until it is killed.
-pub async fn serve(answer: &Path) {
+pub async fn serve_file(answer: &Path) {
     let answer = AssemblePromptResponse::decode(&*std::fs::read(answer).unwrap()).unwrap();
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("bare listening on {}", listener.local_addr().unwrap());
+    serve(listener, answer).await;
+}
+
+/// Serves an answer.
+pub async fn serve(listener: TcpListener, answer: AssemblePromptResponse) {
     tonic::transport::Server::builder()
         .add_service(Bare(answer.into()))
         .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)))

@@ -23,6 +23,8 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
+use crate::plain::{Plain, framed};
+
 /// How many connections, and how many calls at a time on each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
@@ -52,6 +54,8 @@ impl fmt::Display for Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Grpc,
+    /// The same, by a client that has large windows and decodes nothing.
+    GrpcPlain,
     /// Over HTTP/2.
     ConnectJson,
 }
@@ -65,6 +69,7 @@ pub struct Client {
 #[derive(Clone)]
 enum Connection {
     Grpc(PromptServiceClient<Channel>),
+    GrpcPlain(Plain),
     ConnectJson { http: Box<HttpClient<HttpConnector, Full<Bytes>>>, address: Uri },
 }
 
@@ -72,6 +77,7 @@ enum Connection {
 #[derive(Clone)]
 enum Sent {
     Message(Box<AssemblePromptRequest>),
+    Framed(Bytes),
     Json(Bytes),
 }
 
@@ -82,6 +88,7 @@ impl Connection {
                 let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap().tcp_nodelay(true);
                 Self::Grpc(PromptServiceClient::new(endpoint.connect().await.unwrap()))
             }
+            Protocol::GrpcPlain => Self::GrpcPlain(Plain::open(address).await),
             Protocol::ConnectJson => {
                 let mut connector = HttpConnector::new();
                 connector.set_nodelay(true);
@@ -95,6 +102,7 @@ impl Connection {
     fn sends(&self, request: &AssemblePromptRequest) -> Sent {
         match self {
             Self::Grpc(_) => Sent::Message(request.clone().into()),
+            Self::GrpcPlain(_) => Sent::Framed(framed(request)),
             Self::ConnectJson { .. } => {
                 let message = json::descriptors().get_message_by_name("promptd.v1.AssemblePromptRequest").unwrap();
                 Sent::Json(json::write(&message, &request.encode_to_vec()).unwrap().into())
@@ -105,6 +113,7 @@ impl Connection {
     async fn call(&mut self, request: Sent) {
         match (self, request) {
             (Self::Grpc(client), Sent::Message(request)) => drop(client.assemble_prompt(*request).await.unwrap()),
+            (Self::GrpcPlain(client), Sent::Framed(request)) => client.call(request).await,
             (Self::ConnectJson { http, address }, Sent::Json(request)) => {
                 let post = Request::post(address.clone()).header("content-type", "application/json");
                 let answer = http.request(post.body(Full::from(request)).unwrap()).await.unwrap();

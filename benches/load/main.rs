@@ -25,6 +25,7 @@ mod drive;
 #[path = "../common/machine.rs"]
 mod machine;
 mod own_texts;
+mod plain;
 mod process;
 mod report;
 mod requests;
@@ -35,6 +36,8 @@ use clap::Parser;
 use drive::{Client, Protocol, Shape};
 use indicatif::{ProgressBar, ProgressStyle};
 use process::Served;
+use promptd_contract::proto::AssemblePromptResponse;
+use prost::Message as _;
 use report::{Comparison, Record};
 use requests::Mode;
 
@@ -61,7 +64,7 @@ fn main() {
     let args = Args::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     if let Some(answer) = &args.bare {
-        return runtime.block_on(bare::serve(answer));
+        return runtime.block_on(bare::serve_file(answer));
     }
     let comparisons = runtime.block_on(compare(&args));
     let record = Record::new(comparisons);
@@ -95,20 +98,27 @@ async fn compare(args: &Args) -> Vec<Comparison> {
         let ours = if mode == Mode::Uncoalesced { &uncoalesced } else { &coalescing };
         let requests = requests::rotating(&ours.address, mode).await;
         let whole = requests::rotating(&ours.address, Mode::Plain).await;
-        let prebuilt = requests::answer(&ours.address, if mode == Mode::Held { &whole[0] } else { &requests[0] }).await;
+        let mut prebuilt =
+            requests::answer(&ours.address, if mode == Mode::Held { &whole[0] } else { &requests[0] }).await;
+        if mode == Mode::Flat {
+            let rendered = "x".repeat(prebuilt.encoded_len());
+            prebuilt = AssemblePromptResponse { rendered, ..AssemblePromptResponse::default() };
+        }
         let bare = Served::bare(&prebuilt, folder.path());
         let own_texts = match mode {
             Mode::Tokens => Some(own_texts::measure(&ours.address, &requests).await),
-            Mode::Plain | Mode::Held | Mode::Uncoalesced | Mode::Json => None,
+            Mode::Plain | Mode::Held | Mode::Uncoalesced | Mode::Flat | Mode::Json => None,
         };
         for shape in Shape::ALL {
             bar.set_message(format!("{} {shape}", mode.as_str()));
             let (calls, rounds) = plan(shape, args.short);
-            let by = if mode == Mode::Json { Protocol::ConnectJson } else { Protocol::Grpc };
-            let clients = [
-                Client::connect(&ours.address, by, shape).await,
-                Client::connect(&bare.address, Protocol::Grpc, shape).await,
-            ];
+            let [by, bare_by] = match mode {
+                Mode::Plain | Mode::Tokens | Mode::Held | Mode::Uncoalesced => [Protocol::Grpc; 2],
+                Mode::Flat => [Protocol::GrpcPlain; 2],
+                Mode::Json => [Protocol::ConnectJson, Protocol::Grpc],
+            };
+            let clients =
+                [Client::connect(&ours.address, by, shape).await, Client::connect(&bare.address, bare_by, shape).await];
             let servers = [ours, &bare];
             for index in [0, 1] {
                 clients[index].run(&requests, calls / 2).await;

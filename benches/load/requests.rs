@@ -15,12 +15,14 @@ pub enum Mode {
     Held,
     /// The prompt, from a server that does not coalesce its writes.
     Uncoalesced,
+    /// The prompt, by another client and beside another bare server, which gives one text as long as the answer.
+    Flat,
     /// The prompt by the Connect protocol, request and answer in JSON.
     Json,
 }
 
 impl Mode {
-    pub const ALL: [Self; 5] = [Self::Plain, Self::Tokens, Self::Held, Self::Uncoalesced, Self::Json];
+    pub const ALL: [Self; 6] = [Self::Plain, Self::Tokens, Self::Held, Self::Uncoalesced, Self::Flat, Self::Json];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -28,6 +30,7 @@ impl Mode {
             Self::Tokens => "tokens",
             Self::Held => "held",
             Self::Uncoalesced => "uncoalesced",
+            Self::Flat => "flat",
             Self::Json => "json",
         }
     }
@@ -55,7 +58,8 @@ pub async fn rotating(address: &str, mode: Mode) -> Vec<AssemblePromptRequest> {
     requests
 }
 
-fn request(n: usize) -> AssemblePromptRequest {
+/// One of them.
+pub fn request(n: usize) -> AssemblePromptRequest {
     AssemblePromptRequest {
         workspace_id: "typical".into(),
         turn: Some(Turn {

@@ -21,11 +21,14 @@
 #[path = "../load/drive.rs"]
 #[expect(dead_code, reason = "what the load bench alone uses")]
 mod drive;
+mod followers;
 mod linear;
 #[path = "../common/machine.rs"]
 mod machine;
 #[path = "../../tests/reload/many.rs"]
 mod many;
+#[path = "../load/plain.rs"]
+mod plain;
 mod plot;
 #[path = "../load/process.rs"]
 mod process;
@@ -66,6 +69,7 @@ struct Args {
 enum Part {
     Workspaces,
     Watches,
+    Followers,
     Linear,
     Replicas,
 }
@@ -85,6 +89,7 @@ fn main() -> ExitCode {
         Record {
             workspaces: record.workspaces.or(before.workspaces),
             watches: record.watches.or(before.watches),
+            followers: record.followers.or(before.followers),
             linear: record.linear.or(before.linear),
             replicas: record.replicas.or(before.replicas),
             ..record
@@ -110,6 +115,9 @@ async fn measure(args: &Args, bar: &ProgressBar) -> Record {
     }
     if runs(Part::Watches) {
         record.watches = Some(watches::measure(pick(60, 10) as u64, bar).await);
+    }
+    if runs(Part::Followers) {
+        record.followers = Some(followers::measure(bar).await);
     }
     if runs(Part::Replicas) {
         record.replicas = Some(replicas::measure(pick(9, 3), bar).await);

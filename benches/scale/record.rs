@@ -4,7 +4,7 @@ use std::{fmt::Write as _, fs};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{linear, plot, replicas, watches, workspaces};
+use crate::{followers, linear, plot, replicas, watches, workspaces};
 
 const JSON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scale.json");
 const PLOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/linear.svg");
@@ -17,6 +17,7 @@ pub struct Record {
     pub machine: String,
     pub workspaces: Option<workspaces::Figures>,
     pub watches: Option<watches::Figures>,
+    pub followers: Option<followers::Figures>,
     pub linear: Option<Vec<linear::Growth>>,
     pub replicas: Option<replicas::Figures>,
 }
@@ -27,13 +28,14 @@ impl Record {
         fs::read_to_string(JSON).map(|json| serde_json::from_str(&json).unwrap()).unwrap_or_default()
     }
 
-    /// The gates that were missed. `slack`: what a p99 may be over its gate.
+    /// The gates that were missed. `slack`: what a p99, or a wait, may be over its gate.
     pub fn faults(&self, slack: f64) -> Vec<String> {
         let workspaces = self.workspaces.iter().flat_map(|figures| figures.faults(slack));
         let watches = self.watches.iter().flat_map(watches::Figures::faults);
+        let followers = self.followers.iter().flat_map(|figures| figures.faults(slack));
         let linear = self.linear.iter().flatten().flat_map(linear::Growth::faults);
         let replicas = self.replicas.iter().flat_map(replicas::Figures::faults);
-        workspaces.chain(watches).chain(linear).chain(replicas).collect()
+        workspaces.chain(watches).chain(followers).chain(linear).chain(replicas).collect()
     }
 
     /// What `docs/performance.md` has, as Markdown: a terminal shows it well too.
@@ -44,6 +46,9 @@ impl Record {
         }
         if let Some(figures) = &self.watches {
             let _ = write!(text, "\n### Many watches\n\n{}", figures.markdown());
+        }
+        if let Some(figures) = &self.followers {
+            let _ = write!(text, "\n### Many followers\n\n{}", figures.markdown());
         }
         if let Some(growths) = &self.linear {
             let _ = write!(text, "\n### Large parts\n\n{}\n![time by size](linear.svg)\n", growth_table(growths));

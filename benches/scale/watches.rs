@@ -35,7 +35,7 @@ const WORKSPACES: usize = 50;
 /// Between one save and the next, over all workspaces.
 const PACE: Duration = Duration::from_millis(5);
 /// Longer than any stream may lag behind at the end.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 /// How many times what it was halfway memory may be at the end of the storm: by then every workspace holds as many
 /// revisions as it ever will, and only the allocator is not still.
 const GROWTH: f64 = 1.25;
@@ -118,7 +118,7 @@ fn id(i: usize) -> String {
     format!("ws-{i:02}")
 }
 
-async fn connect(address: &str) -> Channel {
+pub async fn connect(address: &str) -> Channel {
     Endpoint::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap()
 }
 
@@ -183,7 +183,7 @@ async fn storm(folder: &Path, length: Duration, mut saves: usize) -> usize {
     saves
 }
 
-fn save(workspace: &Path, n: usize) {
+pub fn save(workspace: &Path, n: usize) {
     let incoming = workspace.join("incoming.tmp");
     fs::write(&incoming, persona(n)).unwrap();
     fs::rename(incoming, workspace.join("SOUL.md")).unwrap();

@@ -234,7 +234,7 @@ pub const TABLE: &[Setting] = &[
         "grpc.coalesce_writes",
         Shape::Bool,
         "true",
-        "Sends what a connection writes for several calls in one piece: fewer system calls where calls come in parallel.",
+        "Sends what a connection writes for a call, or for several that come in parallel, in one piece: fewer system calls.",
     ),
     fixed(
         "grpc.hosts",

@@ -21,11 +21,12 @@ pub fn count_values(method: &str, request: &[u8], max: usize) -> Result<usize, V
     let Some(&root) = REQUESTS.by_method.get(method) else { return Ok(0) };
     let mut counter = Counter { count: 0, max, path: Vec::new() };
     // Not an error of this check: decoding reports it.
-    let over = counter.message(root, request).is_err_and(|stop| stop == Stop::Over);
+    let over = counter.message(root, request, 0).is_err_and(|stop| stop == Stop::Over);
     if !over {
         return Ok(counter.count);
     }
-    let field = counter.path.join(".");
+    let names: Vec<&str> = counter.path.into_iter().rev().filter(|name| !name.is_empty()).collect();
+    let field = names.join(".");
     Err(Violation { field, message: format!("the request has more than {max} values in its lists and objects") })
 }
 
@@ -39,34 +40,31 @@ enum Stop {
 struct Counter {
     count: usize,
     max: usize,
-    /// Where the count is, down to a free-form value: what is in that has no names in the descriptors.
+    /// Where it ended, from the inside out; empty names are of free-form values, which have none in the descriptors.
     path: Vec<&'static str>,
 }
 
 impl Counter {
-    fn message(&mut self, shape: usize, mut bytes: &[u8]) -> Result<(), Stop> {
+    fn message(&mut self, shape: usize, mut bytes: &[u8], depth: usize) -> Result<(), Stop> {
         let shape = &REQUESTS.shapes[shape];
-        if self.path.len() > MAX_DEPTH {
+        if depth > MAX_DEPTH {
             return Err(Stop::Unreadable);
         }
         while !bytes.is_empty() {
             let (number, wire) = decode_key(&mut bytes).map_err(|_| Stop::Unreadable)?;
             let content = content(number, wire, &mut bytes)?;
             let Some(field) = shape.get(&number) else { continue };
-            self.path.push(field.name);
-            if field.repeated {
-                self.count += 1;
-                if self.count > self.max {
-                    self.path.retain(|name| !name.is_empty());
-                    return Err(Stop::Over);
-                }
-            }
-            if let Some(inner) = field.message {
-                self.message(inner, content)?;
-            }
-            self.path.pop();
+            let within = if field.repeated { self.add() } else { Ok(()) };
+            let within =
+                within.and_then(|()| field.message.map_or(Ok(()), |inner| self.message(inner, content, depth + 1)));
+            within.inspect_err(|_| self.path.push(field.name))?;
         }
         Ok(())
+    }
+
+    fn add(&mut self) -> Result<(), Stop> {
+        self.count += 1;
+        if self.count > self.max { Err(Stop::Over) } else { Ok(()) }
     }
 }
 

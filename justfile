@@ -33,7 +33,7 @@ skills: tools
 
 # The shell scripts.
 scripts: tools
-    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/debian .ci/deploy .ci/dist .ci/dist-try .ci/fuzz .ci/mutants tests/polyglot/run tests/clients/python/run tests/clients/node/run tests/clients/node/certificates tests/clients/rust/run tests/documents/run tests/monitoring/run tests/browser/run tests/browser/chromium
+    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/debian .ci/deploy .ci/dist .ci/dist-try .ci/fuzz .ci/mutants tests/polyglot/run tests/mcp/run tests/clients/python/run tests/clients/node/run tests/clients/node/certificates tests/clients/rust/run tests/documents/run tests/monitoring/run tests/browser/run tests/browser/chromium
 
 # The lints, all of them as errors.
 clippy:
@@ -82,6 +82,10 @@ deploy: tools release
 # Real clients: Python, Node, and gRPC-Web in a browser; the schemas in other programs.
 polyglot: release
     PROMPTD_BIN={{promptd}} tests/polyglot/run
+
+# The MCP server of the binary that is shipped: the conformance suite, the official clients, what is hidden, bounds.
+mcp *arguments: dist
+    PROMPTD_BIN={{target}}/x86_64-unknown-linux-gnu/dist/promptd tests/mcp/run {{arguments}}
 
 # The Python client: built, installed into an empty environment, tested there.
 client-python: release

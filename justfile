@@ -66,6 +66,8 @@ features:
     cargo check --locked --no-default-features
     cargo clippy --locked --workspace --all-features --lib --bins -- -D warnings
     cargo test --locked --all-features --package promptd --package promptd-otlp --lib -- config queue
+    cargo test --locked --all-features --package promptd-mcp --lib
+    cargo test --locked --all-features --package promptd --test rpc -- mcp
 
 # Spans in a collector, alerts and the dashboard, by the binary that is shipped.
 monitoring: dist

@@ -48,7 +48,7 @@ async fn call(address: &str, rounds: u64) {
 async fn serve(workspaces: &Path) -> String {
     let (store, source) = (Arc::new(Store::default()), Arc::new(OnceLock::new()));
     let options = promptd_source::Options { roots: vec![workspaces.to_owned()], ..promptd_source::Options::default() };
-    let started = Source::start(options.clone(), Arc::clone(&store)).unwrap();
+    let started = Source::start(options.clone(), Arc::clone(&store), Arc::default()).unwrap();
     source.get_or_init(|| started);
     let backend = Backend {
         store,

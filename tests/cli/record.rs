@@ -80,7 +80,7 @@ fn calls_are_recorded_counted_and_removed_by_user() {
     assert!(stat.out.starts_with("harbor: 3 requests, 1 revision\nfrom 20"), "{stat:?}");
     let deleted = run(home.path(), &["record", "delete", "--user", "ada", "--config", "promptd.yaml"]);
     assert_eq!((deleted.code, deleted.out.as_str()), (0, "removed 2 requests\n"));
-    assert_eq!((occurs(&records, "ada"), occurs(&records, "Name of bob")), (0, 1));
+    assert_eq!((occurs(&records, "\"ada\""), occurs(&records, "Name of bob")), (0, 1));
     let deleted = run(home.path(), &["record", "delete", "--user", "bob", "--dir", "data/records"]);
     assert_eq!((deleted.code, deleted.out.as_str()), (0, "removed 1 request\n"));
     let stat = run(home.path(), &["record", "stat", "--dir", "data/records"]);

@@ -56,6 +56,19 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
     serve::run_to_end(&loaded.config.log, |logs| serve(&loaded.config, arguments.id.clone(), logs))
 }
 
+/// That it is clear which workspace is meant, and that it is there.
+fn known(store: &Store, id: Option<&str>) -> Result<(), Failure> {
+    let all = store.list();
+    let ids: Vec<_> = all.iter().map(|(id, _)| id.as_str()).collect();
+    let there_are =
+        || if ids.is_empty() { "there is none".to_owned() } else { format!("there are {}", ids.join(", ")) };
+    match id {
+        Some(id) if !ids.contains(&id) => Err(Failure::run(format!("no workspace `{id}`; {}", there_are()))),
+        None if ids.len() > 1 => Err(Failure::run(format!("several workspaces: say which with --id; {}", there_are()))),
+        _ => Ok(()),
+    }
+}
+
 async fn serve(config: &Config, id: Option<String>, logs: Logs) -> CommandResult {
     let mut stop = StopSignals::listen()?;
     let (store, source) = (Arc::new(Store::with_history(config.revisions)), Arc::new(OnceLock::new()));
@@ -67,6 +80,7 @@ async fn serve(config: &Config, id: Option<String>, logs: Logs) -> CommandResult
     let loaded = serve::load(config, config.source.clone(), &store, &status, &logs, &mut stop).await?;
     let Some(started) = loaded else { return Ok(ExitCode::SUCCESS) };
     source.get_or_init(|| started);
+    known(&store, id.as_deref())?;
     server.lifecycle().ready();
     tokio::select! {
         ended = serve_stdio(calls, id) => {

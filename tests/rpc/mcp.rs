@@ -114,6 +114,8 @@ async fn a_token_is_asked_for_before_anything_else() {
         let answer = caller.send("POST", "/mcp", &headers, request("tools/list", json!({}))).await;
         answer.refused(401, "unauthenticated", reason);
         assert_eq!(answer.header("www-authenticate"), "Bearer");
+        let last = rig.seen.calls().pop().unwrap();
+        assert_eq!(last, ("promptd.v1.WorkspaceService/ListWorkspaces", "UNAUTHENTICATED"));
     }
 }
 

@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-
-/// All but the unreserved characters of RFC 3986, as prompts write the addresses of skills.
-const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+use percent_encoding::percent_decode_str;
+use promptd_core::workspace::percent_encode;
 
 /// What an address names. It has one spelling: [`Address::parse`] takes no other than the one that it is displayed with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,25 +50,21 @@ fn path(segments: impl Iterator<Item = Option<String>>) -> Option<String> {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (workspace, path) = match self {
+        let path = match self {
             Self::Skill { workspace, name, path } => {
-                write!(f, "skill://{}/{}", escaped(workspace), escaped(name))?;
-                (None, path)
+                write!(f, "skill://{}/{}", percent_encode(workspace), percent_encode(name))?;
+                path
             }
-            Self::Document { workspace, path } => (Some(workspace), path),
+            Self::Document { workspace, path } => {
+                write!(f, "workspace://{}", percent_encode(workspace))?;
+                path
+            }
         };
-        if let Some(workspace) = workspace {
-            write!(f, "workspace://{}", escaped(workspace))?;
-        }
         for segment in path.split('/').filter(|segment| !segment.is_empty()) {
-            write!(f, "/{}", escaped(segment))?;
+            write!(f, "/{}", percent_encode(segment))?;
         }
         Ok(())
     }
-}
-
-fn escaped(text: &str) -> impl fmt::Display {
-    utf8_percent_encode(text, ESCAPED)
 }
 
 #[cfg(test)]

@@ -12,20 +12,20 @@ struct Field {
     path: &'static str,
     /// The lock of `workspace.yaml` that forbids it.
     lock: Option<&'static str>,
-    kind: Kind,
+    kind: Kind<'static>,
     /// What it is for.
     description: &'static str,
 }
 
 /// How an argument's text becomes a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Kind<'a> {
     /// It is the value.
     Text,
     /// A word of an enum, whose names begin so.
-    Word(&'static str),
-    /// It is JSON.
-    Json,
+    Word(&'a str),
+    /// It is JSON, of this type.
+    Json(&'a str),
 }
 
 const fn text(path: &'static str, lock: Option<&'static str>, description: &'static str) -> Field {
@@ -67,13 +67,13 @@ const FIELDS: &[Field] = &[
     Field {
         path: "turn.heartbeat",
         lock: None,
-        kind: Kind::Json,
+        kind: Kind::Json("bool"),
         description: "`true`: the heartbeat timer began it.",
     },
     Field {
         path: "turn.skip_context_files",
         lock: None,
-        kind: Kind::Json,
+        kind: Kind::Json("bool"),
         description: "`true`: without the context files.",
     },
 ];
@@ -124,7 +124,7 @@ pub(crate) fn request(
     encode(&root)
 }
 
-impl Kind {
+impl Kind<'_> {
     fn read(self, name: &str, text: String) -> Result<Value, Failure> {
         match self {
             Self::Text => Ok(text.into()),
@@ -132,16 +132,21 @@ impl Kind {
                 let word = text.to_uppercase();
                 Ok(if word.starts_with(prefix) { word } else { format!("{prefix}{word}") }.into())
             }
-            Self::Json => serde_json::from_str(&text)
-                .map_err(|error| Failure::invalid(format!("the argument `{name}` must be JSON: {error}"))),
+            Self::Json(of) => serde_json::from_str(&text).map_err(|error| {
+                let message = format!("must be JSON of the type {of}: {error}");
+                Failure {
+                    fields: vec![(name.into(), message.clone())],
+                    ..Failure::invalid(format!("the argument `{name}` {message}"))
+                }
+            }),
         }
     }
 }
 
 /// How an input of this type is given.
-fn kind_of(input: &str) -> Kind {
+fn kind_of(input: &str) -> Kind<'_> {
     let is_word = input.starts_with('`');
-    if is_word || matches!(input, "string" | "time") { Kind::Text } else { Kind::Json }
+    if is_word || matches!(input, "string" | "time") { Kind::Text } else { Kind::Json(input) }
 }
 
 fn unknown(name: &str, profile: &proto::Profile) -> Failure {
@@ -172,6 +177,7 @@ mod tests {
     use prost_reflect::{FieldDescriptor, Kind as FieldKind, MessageDescriptor};
 
     use super::*;
+    use promptd_core::workspace::Lock;
 
     fn profile() -> proto::Profile {
         let input = |name: &str, r#type: &str, required| proto::ProfileInput {
@@ -212,7 +218,7 @@ mod tests {
         for (arguments, part) in [
             (serde_json::json!({"topik": "x"}), "no argument `topik`; there are notes, topic, turn.user.name"),
             (serde_json::json!({"topic": 7}), "`topic` must be text"),
-            (serde_json::json!({"notes": "a, b"}), "`notes` must be JSON"),
+            (serde_json::json!({"notes": "a, b"}), "`notes` must be JSON of the type list of string"),
             (serde_json::json!({"turn.now": "noon"}), "turn.now"),
             (serde_json::json!({"turn.stage": "last"}), "turn.stage"),
             (serde_json::json!({"turn.heartbeat": "7"}), "turn.heartbeat"),
@@ -230,11 +236,15 @@ mod tests {
         };
         assert_eq!(names(&[])[..3], ["topic", "notes", "turn.user.name"]);
         assert_eq!(names(&[]).len(), 2 + FIELDS.len());
-        let narrowed = names(&["inputs", "persona", "agent", "ephemeral", "time_zone"]);
+        let narrowed = names(&Lock::NAMES.map(|(name, _)| name));
         let locked = |name: &String| {
-            ["persona", "agent", "ephemeral", "zone"].iter().any(|part| name.contains(part)) || !name.contains('.')
+            let parts = ["persona", "agent", "ephemeral", "zone", "directory"];
+            parts.iter().any(|part| name.contains(part)) || !name.contains('.')
         };
         assert!(!narrowed.iter().any(locked), "{narrowed:?}");
+        for lock in FIELDS.iter().filter_map(|field| field.lock) {
+            assert!(Lock::NAMES.iter().any(|(name, _)| *name == lock), "{lock}");
+        }
     }
 
     #[test]

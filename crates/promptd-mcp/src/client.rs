@@ -135,14 +135,15 @@ impl Client {
         decoded(&answer.await?)
     }
 
-    /// What there is to say of the workspace's own prompt, for a turn that sets nothing; nothing where it needs a turn that sets
-    /// more.
+    /// What there is to say of the workspace's own prompt, for a turn that sets nothing; nothing where there is no such prompt.
     pub(crate) async fn losses(&self, id: &str) -> Result<Vec<proto::Finding>, Failure> {
         let request =
             proto::AssemblePromptRequest { workspace_id: id.into(), omit_sections: true, ..Default::default() };
         match self.assemble(request.encode_to_vec()).await {
             Ok(answer) => Ok(answer.findings),
-            Err(failure) if failure.status == "INVALID_ARGUMENT" => Ok(Vec::new()),
+            Err(failure) if matches!(failure.status.as_str(), "INVALID_ARGUMENT" | "FAILED_PRECONDITION") => {
+                Ok(Vec::new())
+            }
             Err(failure) => Err(failure),
         }
     }

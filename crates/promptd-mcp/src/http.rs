@@ -15,12 +15,12 @@ use rmcp::{
 use crate::{Promptd, client::Client, server::Server, subscriptions::AtRevision};
 
 /// Where the server is.
-pub const PATH: &str = "/mcp";
+pub(crate) const PATH: &str = "/mcp";
 
 /// The most bytes of a request.
 pub const MAX_REQUEST_BYTES: usize = 256 << 10;
 
-/// The server, for requests to [`PATH`] and below it.
+/// The server, for requests to `/mcp` and below it.
 #[derive(Clone)]
 pub struct HttpServer {
     service: StreamableHttpService<Server, NeverSessionManager>,

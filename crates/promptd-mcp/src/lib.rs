@@ -24,8 +24,7 @@ mod subscriptions;
 mod tools;
 
 pub use crate::{
-    http::{HttpServer, MAX_REQUEST_BYTES, PATH, is_at, listens},
+    http::{HttpServer, MAX_REQUEST_BYTES, is_at, listens},
     promptd::{Failure, Messages, Promptd},
     stdio::{StdioError, serve_stdio},
-    subscriptions::MAX_SUBSCRIBED,
 };

@@ -56,6 +56,11 @@ impl Failure {
         }
     }
 
+    /// What was asked for changed meanwhile.
+    pub(crate) fn changed(message: impl Into<String>) -> Self {
+        Self { status: "UNAVAILABLE".into(), reason: "CHANGED".into(), message: message.into(), fields: Vec::new() }
+    }
+
     /// Whether the same call may succeed later, or for another who has more to spend.
     pub(crate) fn is_overload(&self) -> bool {
         matches!(self.status.as_str(), "UNAVAILABLE" | "RESOURCE_EXHAUSTED" | "DEADLINE_EXCEEDED" | "CANCELLED")

@@ -37,6 +37,9 @@ pub(crate) async fn get(client: &Client, request: GetPromptRequestParams) -> Res
     // Naming it is denied where it is locked, also by its own name.
     let is_own = client.get_workspace(&id).await?.profile == profile.name;
     let answer = client.assemble(arguments::request(&id, &profile, is_own, request.arguments)?).await?;
+    if answer.profile != profile.name {
+        return Err(Failure::changed("the workspace has another profile since; ask again").into());
+    }
     let mut result = GetPromptResult::new(answer.messages.iter().map(message).collect());
     result.description = Some(format!("The prompt of `{id}`, by the profile `{}`.", answer.profile));
     let findings: Vec<_> = answer.findings.iter().map(findings::finding).collect();

@@ -1,6 +1,9 @@
 //! Files as resources: the context files, and those of skills.
 
-use std::string::FromUtf8Error;
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    string::FromUtf8Error,
+};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use promptd_contract::proto;
@@ -68,21 +71,45 @@ pub(crate) async fn read(client: &Client, uri: &str) -> Result<ReadResourceResul
     Ok(ReadResourceResult::new(vec![contents(uri, &path, content)]))
 }
 
-/// The hash of what a client can read at an address; `None`: it can read nothing there.
-pub(crate) async fn digest(client: &Client, workspace: &str, uri: &str) -> Result<Option<String>, Failure> {
-    let digest = match Address::parse(uri).filter(|address| *address.workspace() == *workspace) {
-        Some(Address::Skill { name, path, .. }) => client.skill(workspace, &name).await.map(|skill| {
-            let files = skill.into_iter().flat_map(|skill| skill.files);
-            files.filter(|file| file.path == path).map(|file| file.sha256).find(|sha256| !sha256.is_empty())
-        }),
-        Some(Address::Document { path, .. }) => {
-            client.read_file(workspace, &path).await.map(|answer| Some(answer.sha256))
+/// The hashes of what a client can read at addresses, each skill asked for once.
+pub(crate) struct Digests<'a> {
+    client: &'a Client,
+    workspace: &'a str,
+    /// By the skill's name.
+    skills: HashMap<String, Vec<proto::SkillFile>>,
+}
+
+impl<'a> Digests<'a> {
+    pub(crate) fn new(client: &'a Client, workspace: &'a str) -> Self {
+        Self { client, workspace, skills: HashMap::new() }
+    }
+
+    /// The hash at an address; `None`: nothing can be read there.
+    pub(crate) async fn of(&mut self, uri: &str) -> Result<Option<String>, Failure> {
+        let address = Address::parse(uri).filter(|address| *address.workspace() == *self.workspace);
+        let digest = match address {
+            Some(Address::Skill { name, path, .. }) => self.of_skill(name, &path).await,
+            Some(Address::Document { path, .. }) => {
+                self.client.read_file(self.workspace, &path).await.map(|answer| Some(answer.sha256))
+            }
+            None => Ok(None),
+        };
+        match digest {
+            Err(failure) if !failure.is_overload() => Ok(None),
+            digest => digest,
         }
-        None => Ok(None),
-    };
-    match digest {
-        Err(failure) if !failure.is_overload() => Ok(None),
-        digest => digest,
+    }
+
+    async fn of_skill(&mut self, name: String, path: &str) -> Result<Option<String>, Failure> {
+        let files = match self.skills.entry(name) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let skill = self.client.skill(self.workspace, new.key()).await?;
+                new.insert(skill.map(|skill| skill.files).unwrap_or_default())
+            }
+        };
+        let file = files.iter().find(|file| file.path == path && !file.sha256.is_empty());
+        Ok(file.map(|file| file.sha256.clone()))
     }
 }
 
@@ -121,7 +148,9 @@ pub(crate) fn with_media_type(resource: Resource, path: &str) -> Resource {
 }
 
 fn media_type(path: &str) -> Option<&'static str> {
-    mime_guess::from_path(path).first_raw()
+    // In a workspace these are TypeScript, not MPEG.
+    let typescript = |kind| if kind == "video/vnd.dlna.mpeg-tts" { "text/typescript" } else { kind };
+    mime_guess::from_path(path).first_raw().map(typescript)
 }
 
 #[cfg(test)]
@@ -140,6 +169,7 @@ mod tests {
         for (path, bytes, kind) in [
             ("SKILL.md", &b"a"[..], "text/markdown"),
             ("a.json", b"{}", "application/json"),
+            ("a.ts", b"a", "text/typescript"),
             ("a/b.png", b"\0", "image/png"),
             ("Makefile", b"a", "text/plain"),
             ("LICENSE", b"\0", "application/octet-stream"),

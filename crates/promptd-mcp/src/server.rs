@@ -6,12 +6,13 @@ use http::request::Parts;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
-        GetSkillResult, Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, ReadResourceRequestParams,
-        ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams,
-        SubscriptionFilter, Tool, UnsubscribeRequestMethod, UnsubscribeRequestParams,
+        CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, GetSkillRequestParams, GetSkillResult, Implementation, InitializeRequestParams,
+        InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
+        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceDirectoryRequestParams,
+        ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+        SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestMethod,
+        UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -31,6 +32,21 @@ const INSTRUCTIONS: &str = "Skills, context files and prompts of a workspace of 
 
 /// The revisions of the protocol that are served, the oldest first.
 const VERSIONS: &[ProtocolVersion] = &[ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
+
+/// The methods that have parameters, but for those of one revision alone.
+const WITH_PARAMS: &[&str] = &[
+    "prompts/get",
+    "prompts/list",
+    "resources/directory/read",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "skills/get",
+    "skills/list",
+    "subscriptions/listen",
+    "tools/call",
+    "tools/list",
+];
 
 /// A server for one request by HTTP, or for one client on standard input and output.
 #[derive(Clone)]
@@ -115,13 +131,12 @@ impl ServerHandler for Server {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let Transport::Stdio { workspace, subscribed } = &self.transport else { return };
+        if !subscribed.begins() {
+            return;
+        }
         let client = Client::new(Arc::clone(&self.promptd), None, workspace.clone());
         let (subscribed, peer) = (Arc::clone(subscribed), context.peer);
-        tokio::spawn(async move {
-            if let Err(failure) = subscribed.tell(&client, &peer).await {
-                tracing::warn!(%failure, "the client is no longer told of changes");
-            }
-        });
+        tokio::spawn(async move { subscribed.tell(&client, &peer).await });
     }
 
     async fn list_resources(
@@ -209,6 +224,19 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         Ok(tools::call(&self.client(&context), request).await?.into())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // The library takes a method for another one where its parameters are not as they must be.
+        if WITH_PARAMS.contains(&request.method.as_str()) {
+            let message = format!("the parameters of `{}` are not those that the protocol has for it", request.method);
+            return Err(Failure::invalid(message).into());
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

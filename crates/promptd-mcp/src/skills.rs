@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use promptd_contract::proto;
 use promptd_core::{
     text::thousands,
-    workspace::SKILL_FILE,
+    workspace::{MAX_BUNDLE_ENTRIES, SKILL_FILE},
     yaml::{self, Node},
 };
 use rmcp::{
@@ -19,8 +19,7 @@ use serde_json::{Map, Value};
 
 use crate::{address::Address, client::Client, error::unknown_skill, resources::with_media_type};
 
-/// The extension's limits: a client need not load a skill that has more.
-const MAX_CLIENT_FILES: usize = 512;
+/// The extension's limit: a client need not load a skill that has more. Its limit of 512 files is above promptd's own.
 const MAX_CLIENT_BYTES: u64 = 16 << 20;
 
 /// What promptd says of a skill, or of a list of them, beside what the extension has a place for: sentences.
@@ -33,11 +32,8 @@ pub(crate) async fn list(client: &Client, cursor: Option<String>) -> Result<List
     let (mut skills, mut notes) = (Vec::new(), Vec::new());
     for skill in &page.items {
         match entry(&workspace, skill) {
-            Some(entry) => skills.push(entry),
-            None => notes.push(format!(
-                "the skill `{}` is left out: the `name` in its front matter must be text of lower-case letters, digits and single hyphens, 64 at most, and its `description` text",
-                skill.name
-            )),
+            Ok(entry) => skills.push(entry),
+            Err(why) => notes.push(format!("the skill `{}` is left out: {why}", skill.name)),
         }
     }
     let mut result = ListSkillsResult::with_all_items(skills);
@@ -49,7 +45,7 @@ pub(crate) async fn list(client: &Client, cursor: Option<String>) -> Result<List
 /// `skills/get`.
 pub(crate) async fn get(client: &Client, uri: &str) -> Result<GetSkillResult, ErrorData> {
     let (workspace, skill, path) = find(client, uri).await?.ok_or_else(|| unknown_skill(uri))?;
-    let entry = (path == SKILL_FILE).then(|| entry(&workspace, &skill)).flatten();
+    let entry = if path == SKILL_FILE { entry(&workspace, &skill).ok() } else { None };
     entry.map(GetSkillResult::new).ok_or_else(|| unknown_skill(uri))
 }
 
@@ -74,17 +70,25 @@ async fn find(client: &Client, uri: &str) -> Result<Option<(String, proto::Skill
     Ok(skill.map(|skill| (workspace, skill, path)))
 }
 
-/// A skill as the extension has it; `None`: its name is not one.
-fn entry(workspace: &str, skill: &proto::Skill) -> Option<Skill> {
+/// Why a skill is not one of the extension's.
+const UNFIT: &str = "the `name` in its front matter must be text of lower-case letters, digits and single hyphens, 64 at most, and its \
+    `description` text";
+
+/// A skill as the extension has it, or why it is none.
+fn entry(workspace: &str, skill: &proto::Skill) -> Result<Skill, &'static str> {
+    if skill.files.first().is_none_or(|file| file.sha256.is_empty()) {
+        return Err("its SKILL.md is larger than what is read of a file");
+    }
     let resources = readable(skill).map(|file| {
-        SkillResource::new(address(workspace, skill, &file.path), format!("sha256:{}", file.sha256), file.bytes)
+        let digest = format!("sha256:{}", file.sha256);
+        SkillResource::new(address(workspace, skill, &file.path), digest, file.bytes)
     });
     let uri = address(workspace, skill, SKILL_FILE);
-    let entry = Skill::new(uri, front_matter(skill)?, SkillResources::Files(resources.collect()));
+    let entry = Skill::new(uri, front_matter(skill).ok_or(UNFIT)?, SkillResources::Files(resources.collect()));
     if !entry.name().is_ascii() || entry.validate().is_err() {
-        return None;
+        return Err(UNFIT);
     }
-    Some(match with_notes(notes(skill)) {
+    Ok(match with_notes(notes(skill)) {
         Some(meta) => entry.with_meta(meta),
         None => entry,
     })
@@ -109,7 +113,8 @@ fn front_matter(skill: &proto::Skill) -> Option<SkillFrontmatter> {
 fn in_json(node: &Node) -> Value {
     match &node.value {
         yaml::Value::Scalar(scalar) if scalar.plain => {
-            let digits = |prefix, radix| u64::from_str_radix(scalar.text.strip_prefix(prefix)?, radix).ok();
+            let unsigned = |prefix| scalar.text.strip_prefix(prefix).filter(|digits| !digits.starts_with('+'));
+            let digits = |prefix, radix| u64::from_str_radix(unsigned(prefix)?, radix).ok();
             digits("0o", 8).or_else(|| digits("0x", 16)).map_or_else(|| node.to_json(), Value::from)
         }
         yaml::Value::Scalar(_) => node.to_json(),
@@ -131,15 +136,25 @@ fn notes(skill: &proto::Skill) -> Vec<String> {
             )
         })
         .collect();
-    let (files, bytes) = (readable(skill).count(), readable(skill).map(|file| file.bytes).sum::<u64>());
-    if files > MAX_CLIENT_FILES {
-        notes.push(format!("it has {files} files; clients need not load more than {MAX_CLIENT_FILES}"));
+    if entries(skill) >= MAX_BUNDLE_ENTRIES {
+        notes.push(format!(
+            "it may have more files: of each skill at most {MAX_BUNDLE_ENTRIES} files and folders are looked at"
+        ));
     }
+    let bytes = readable(skill).map(|file| file.bytes).sum::<u64>();
     if bytes > MAX_CLIENT_BYTES {
         let bytes = thousands(bytes);
         notes.push(format!("it has {bytes} bytes; clients need not load more than {}", thousands(MAX_CLIENT_BYTES)));
     }
     notes
+}
+
+/// How many files and folders a skill has beside its SKILL.md.
+fn entries(skill: &proto::Skill) -> usize {
+    let bundled = || skill.files.iter().filter(|file| file.path != SKILL_FILE);
+    let parents = |path: &str| path.match_indices('/').map(|(end, _)| path[..end].to_owned()).collect::<Vec<_>>();
+    let folders: BTreeSet<_> = bundled().flat_map(|file| parents(&file.path)).collect();
+    bundled().count() + folders.len()
 }
 
 fn with_notes(notes: Vec<String>) -> Option<MetaObject> {
@@ -199,11 +214,11 @@ mod tests {
 
     #[test]
     fn front_matter_is_verbatim() {
-        let yaml = "name: pdf\ndescription: |\n  Reads\n  PDFs.\nversion: 1.10\nsince: 2026-01-01\nmetadata: {tags: [a, 2, null, 0o14, 0x1F, '0x1F']}\n";
+        let yaml = "name: pdf\ndescription: |\n  Reads\n  PDFs.\nversion: 1.10\nsince: 2026-01-01\nmetadata: {tags: [a, 2, null, 0o14, 0x1F, '0x1F', 0x+1F]}\n";
         let entry = entry("home", &skill("pdf", yaml, &[("SKILL.md", 9)])).unwrap();
         let expected = serde_json::json!({
             "name": "pdf", "description": "Reads\nPDFs.\n", "version": 1.1, "since": "2026-01-01",
-            "metadata": {"tags": ["a", 2, null, 12, 31, "0x1F"]},
+            "metadata": {"tags": ["a", 2, null, 12, 31, "0x1F", "0x+1F"]},
         });
         assert_eq!(serde_json::to_value(&entry.frontmatter).unwrap(), expected);
     }
@@ -219,7 +234,7 @@ mod tests {
             ("7", "name: 7\ndescription: x", false),
             ("7", "name: '7'\ndescription: x", true),
         ] {
-            assert_eq!(entry("home", &skill(name, yaml, &[("SKILL.md", 9)])).is_some(), fits, "{name}");
+            assert_eq!(entry("home", &skill(name, yaml, &[("SKILL.md", 9)])).is_ok(), fits, "{name}");
         }
     }
 
@@ -231,8 +246,13 @@ mod tests {
         assert_eq!(listed.len(), 1);
         let notes = &large.meta.unwrap().0[NOTES];
         assert_eq!(notes[0], "big.bin is left out: it has 2,097,152 bytes, and files over 1 MiB are not read");
-        let many: Vec<_> = (0..600).map(|_| ("SKILL.md", 100_000)).collect();
-        assert_eq!(super::notes(&skill("pdf", "", &many)).len(), 2);
+        let huge = skill("pdf", "name: pdf\ndescription: x", &[("SKILL.md", 2 << 20)]);
+        assert!(entry("home", &huge).unwrap_err().contains("SKILL.md is larger"));
+        let paths: Vec<_> = (0..499).map(|n| format!("parts/{n}.txt")).collect();
+        let many: Vec<_> = paths.iter().map(|path| (path.as_str(), 100_000)).collect();
+        let notes = super::notes(&skill("pdf", "", &many));
+        assert!(notes[0].contains("at most 500") && notes[1].contains("49,900,000 bytes"), "{notes:?}");
+        assert_eq!(super::notes(&skill("pdf", "", &many[..100])).len(), 0);
     }
 
     #[test]

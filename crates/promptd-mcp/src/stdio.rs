@@ -132,5 +132,6 @@ mod tests {
         drop(transport);
         let mut answered = String::new();
         stream.read_to_string(&mut answered).await.unwrap();
+        assert_eq!(answered, "");
     }
 }

@@ -3,33 +3,37 @@
 use std::{
     collections::{HashMap, HashSet},
     future::Future,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
 };
 
 use promptd_contract::proto::WatchWorkspaceResponse;
-use promptd_core::workspace::{MANIFEST, SHARED_FOLDER, SKILLS_FOLDER};
+use promptd_core::workspace::{MANIFEST, is_in_skills};
 use rmcp::{
     Peer, RoleServer,
     model::{ResourceUpdatedNotificationParam, SubscriptionFilter},
     service::SubscriptionContext,
 };
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::sleep};
 
-use crate::{Failure, address::Address, client::Client, resources};
+use crate::{Failure, address::Address, client::Client, resources::Digests};
+
+/// How often it is tried again to watch a workspace that is gone.
+const WATCH_AGAIN: Duration = Duration::from_secs(1);
 
 /// The most resources that one subscription is for.
-pub const MAX_SUBSCRIBED: usize = 256;
+pub(crate) const MAX_SUBSCRIBED: usize = 256;
 
-/// What a client of the revision 2026-07-28 is told of, of what it asked for. Of too many resources it is told of none, which
-/// the answer says.
+/// What a client of the revision 2026-07-28 is told of, of what it asked for: the first resources, where there are too many. The
+/// answer says which.
 pub(crate) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut accepted = SubscriptionFilter::new();
     accepted.resources_list_changed = requested.resources_list_changed;
-    let uris = requested.resource_subscriptions.as_deref().unwrap_or_default();
-    if uris.len() <= MAX_SUBSCRIBED {
-        let known: HashSet<_> = uris.iter().filter(|uri| Address::parse(uri).is_some()).collect();
-        accepted.resource_subscriptions =
-            Some(known.into_iter().cloned().collect()).filter(|uris: &Vec<_>| !uris.is_empty());
-    }
+    let mut seen = HashSet::new();
+    let known = requested.resource_subscriptions.iter().flatten();
+    let known = known.filter(|uri| Address::parse(uri).is_some() && seen.insert(uri.as_str()));
+    let uris: Vec<_> = known.take(MAX_SUBSCRIBED).cloned().collect();
+    accepted.resource_subscriptions = Some(uris).filter(|uris| !uris.is_empty());
     accepted
 }
 
@@ -46,8 +50,8 @@ pub(crate) async fn listen(client: &Client, context: &SubscriptionContext, since
         let mut resources = Resources { revision: since.to_owned(), ..Resources::default() };
         let mut watch = client.watch(&id, since).await?;
         resources.add(client, &id, accepted.resource_subscriptions.as_deref().unwrap_or_default()).await?;
+        let mut is_change = !since.is_empty();
         while let Some(state) = watch.next().await? {
-            let is_change = !resources.revision.is_empty() || !state.changed_paths.is_empty();
             for uri in resources.changed(client, &id, &state).await {
                 if sink.notify_resource_updated(uri).await.is_err() {
                     return Ok(());
@@ -57,6 +61,8 @@ pub(crate) async fn listen(client: &Client, context: &SubscriptionContext, since
             if tells && sink.notify_resource_list_changed().await.is_err() {
                 return Ok(());
             }
+            // Without a revision the first state is that of the start.
+            is_change = true;
         }
         Ok(())
     };
@@ -65,12 +71,20 @@ pub(crate) async fn listen(client: &Client, context: &SubscriptionContext, since
 
 /// The resources that a client on standard input and output subscribed to, by the revision 2025-11-25.
 #[derive(Default)]
-pub(crate) struct Subscribed(Mutex<Resources>);
+pub(crate) struct Subscribed {
+    resources: Mutex<Resources>,
+    began: AtomicBool,
+}
 
 impl Subscribed {
+    /// Whether the client is not told of changes yet; from now on it is. It may say more than once that it is ready.
+    pub(crate) fn begins(&self) -> bool {
+        !self.began.swap(true, Ordering::Relaxed)
+    }
+
     pub(crate) async fn add(&self, client: &Client, uri: String) -> Result<(), Failure> {
         let id = client.workspace().await?;
-        let mut resources = self.0.lock().await;
+        let mut resources = self.resources.lock().await;
         if resources.known.len() == MAX_SUBSCRIBED && !resources.known.contains_key(&uri) {
             return Err(Failure::invalid(format!("at most {MAX_SUBSCRIBED} resources can be subscribed to at once")));
         }
@@ -78,16 +92,33 @@ impl Subscribed {
     }
 
     pub(crate) async fn remove(&self, uri: &str) {
-        self.0.lock().await.known.remove(uri);
+        self.resources.lock().await.known.remove(uri);
     }
 
-    /// Tells the client of changes until it leaves.
-    pub(crate) async fn tell(&self, client: &Client, peer: &Peer<RoleServer>) -> Result<(), Failure> {
+    /// Tells the client of changes until it leaves. A workspace that goes may come back.
+    pub(crate) async fn tell(&self, client: &Client, peer: &Peer<RoleServer>) {
+        // The first state is that of the start.
+        let mut is_change = false;
+        loop {
+            match self.tell_of_one(client, peer, is_change).await {
+                Ok(()) => return,
+                Err(failure) => tracing::debug!(%failure, "the workspace cannot be watched now"),
+            }
+            is_change = true;
+            // A workspace that is not there has no event that could be waited for.
+            sleep(WATCH_AGAIN).await;
+            if peer.is_transport_closed() {
+                return;
+            }
+        }
+    }
+
+    /// The same while the workspace is there. The error says why it cannot be watched, or no longer.
+    async fn tell_of_one(&self, client: &Client, peer: &Peer<RoleServer>, mut is_change: bool) -> Result<(), Failure> {
         let id = client.workspace().await?;
         let mut watch = client.watch(&id, "").await?;
-        let mut is_change = false;
         while let Some(state) = watch.next().await? {
-            let changed = self.0.lock().await.changed(client, &id, &state).await;
+            let changed = self.resources.lock().await.changed(client, &id, &state).await;
             for uri in changed {
                 if peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.is_err() {
                     return Ok(());
@@ -96,10 +127,9 @@ impl Subscribed {
             if is_change && peer.notify_resource_list_changed().await.is_err() {
                 return Ok(());
             }
-            // The first state is that of now.
             is_change = true;
         }
-        Ok(())
+        Err(Failure::internal("the workspace is gone"))
     }
 }
 
@@ -124,9 +154,9 @@ struct Known {
 
 impl Resources {
     async fn add(&mut self, client: &Client, workspace: &str, uris: &[String]) -> Result<(), Failure> {
-        let mut digests = Vec::new();
+        let (mut digests, mut read) = (Vec::new(), Digests::new(client, workspace));
         for uri in uris {
-            digests.push((uri.clone(), resources::digest(client, workspace, uri).await?));
+            digests.push((uri.clone(), read.of(uri).await?));
         }
         if digests.is_empty() {
             return Ok(());
@@ -140,7 +170,7 @@ impl Resources {
     /// Those that are others in a new state.
     async fn changed(&mut self, client: &Client, workspace: &str, state: &WatchWorkspaceResponse) -> Vec<String> {
         self.revision = state.workspace.as_ref().map(|workspace| workspace.revision.clone()).unwrap_or_default();
-        let mut changed = Vec::new();
+        let (mut changed, mut read) = (Vec::new(), Digests::new(client, workspace));
         for (uri, known) in &mut self.known {
             let is_ahead = known.ahead.is_some();
             if known.ahead.as_ref() == Some(&self.revision) {
@@ -148,11 +178,13 @@ impl Resources {
             }
             let Some(change) = change(uri, workspace, state) else { continue };
             // Where it cannot be found out, because of a quota or while the server stops, whoever could read it looks again.
-            let digest = resources::digest(client, workspace, uri).await.unwrap_or_default();
+            let digest = read.of(uri).await.unwrap_or_default();
             let could_be_read = known.digest.is_some() || digest.is_some();
             let is_certain = change == Change::Certain || is_ahead;
             if (is_certain && could_be_read) || known.digest != digest {
                 changed.push(uri.clone());
+                // Told now, it reads what the hash is of, or something later.
+                known.ahead = None;
             }
             known.digest = digest;
         }
@@ -177,17 +209,12 @@ fn change(uri: &str, workspace: &str, state: &WatchWorkspaceResponse) -> Option<
     let possible = state.deleted
         || state.changed_paths.is_empty()
         || has(&|changed| changed == MANIFEST)
+        // The folder that a skill lies in need not have its name.
         || (matches!(address, Address::Skill { .. }) && has(&is_in_skills));
     match &address {
         Address::Document { path, .. } if has(&|changed| changed == path) => Some(Change::Certain),
         _ => possible.then_some(Change::Possible),
     }
-}
-
-/// Whether a changed path is one of a skill. The folder that a skill lies in need not have its name.
-fn is_in_skills(changed: &str) -> bool {
-    let below = |folder: &str| changed.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-    below(SKILLS_FOLDER) || below(SHARED_FOLDER)
 }
 
 async fn until(
@@ -236,7 +263,7 @@ mod tests {
         let uris = |count: usize| (0..count).map(|n| format!("workspace://home/{n}.md")).collect::<Vec<_>>();
         let of = |uris: Vec<String>| accepted(&SubscriptionFilter::builder().resource_subscriptions(uris).build());
         assert_eq!(of(uris(MAX_SUBSCRIBED)).resource_subscriptions.map(|uris| uris.len()), Some(MAX_SUBSCRIBED));
-        assert_eq!(of(uris(MAX_SUBSCRIBED + 1)).resource_subscriptions, None);
+        assert_eq!(of(uris(MAX_SUBSCRIBED + 1)).resource_subscriptions, Some(uris(MAX_SUBSCRIBED)));
         let one = "workspace://home/AGENTS.md".to_owned();
         let mixed = of(vec!["file:///etc/passwd".into(), one.clone(), one.clone()]);
         assert_eq!(mixed.resource_subscriptions, Some(vec![one]));

@@ -51,7 +51,7 @@ fn object(value: Value) -> Arc<JsonObject> {
     }
 }
 
-/// `tools/call`. What the workspace or the arguments are to blame for is the tool's own error, which the model reads.
+/// `tools/call`. Whatever fails is the tool's own error, so that the model reads why.
 pub(crate) async fn call(client: &Client, request: CallToolRequestParams) -> Result<CallToolResult, ErrorData> {
     let arguments = request.arguments.unwrap_or_default();
     let result = match &*request.name {

@@ -73,6 +73,13 @@ pub(crate) const MAX_REFLECTION_BYTES: usize = 64 << 10;
 /// What a stream of requests of reflection counts for: what HTTP/2 receives ahead, and the request that is being answered.
 pub(super) const REFLECTION_BYTES: usize = RECEIVE_WINDOW_BYTES as usize + MAX_REFLECTION_BYTES;
 
+/// Why clients of the Model Context Protocol find nothing at an address that they look at.
+const WITHOUT_MCP: &str = if cfg!(feature = "mcp") {
+    "MCP is at `/mcp` and `/mcp/ID`, called by POST; `mcp.enabled: false` turns it off"
+} else {
+    "MCP is an optional part of promptd, which this build does not have: build it with `--features mcp`"
+};
+
 /// The most characters shown of a name that no method has.
 const MAX_SHOWN_CHARS: usize = 100;
 
@@ -90,6 +97,9 @@ impl Method {
     /// That the server has no method of this path, and which may be meant.
     pub(crate) fn unknown(path: &str) -> Error {
         let name = path.trim_start_matches('/');
+        if name.split('/').next() == Some("mcp") {
+            return Error::Unimplemented(WITHOUT_MCP.into());
+        }
         let near = nearest(name, METHODS.iter().map(|(_, known, _)| *known));
         let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         Error::Unimplemented(format!("the server has no method `{}`{hint}", inline(name, MAX_SHOWN_CHARS).text))
@@ -141,5 +151,9 @@ mod tests {
             }
         }
         assert_eq!(Method::of("/a.caller/invented").name, "other");
+        for (path, is_mcp) in [("/mcp", true), ("/mcp/home", true), ("/mcp/", true), ("/mcps", false)] {
+            let Error::Unimplemented(why) = Method::unknown(path) else { panic!("{path}") };
+            assert_eq!(why.starts_with("MCP is "), is_mcp, "{path}: {why}");
+        }
     }
 }

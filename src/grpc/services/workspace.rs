@@ -113,7 +113,8 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let request = request.into_inner();
         let workspace = caller.workspace(&request.workspace_id)?;
         let loaded = self.backend.newest(&workspace, &caller)?;
-        let most = if request.include_files { MAX_LISTED_WITH_FILES } else { MAX_LISTED_IN_PLACE };
+        let files_of_all = request.include_files && request.name.is_empty();
+        let most = if files_of_all { MAX_LISTED_WITH_FILES } else { MAX_LISTED_IN_PLACE };
         let heavy = loaded.snapshot.skills.len() > most || has_long_filter(request.skill_filter.as_ref());
         let list = move || list_skills(request, &caller, &loaded.snapshot);
         Ok(Response::new(if heavy { run_heavy(&self.limits, list).await?? } else { list()? }))
@@ -172,11 +173,11 @@ fn list_skills(
     violations.into_result(())?;
     let access = SkillAccess { only_shown: request.only_shown, ..caller.skill_access(filter.as_ref()) };
     let named = |skill: &Skill| request.name.is_empty() || *skill.name == *request.name;
-    let skills = encode::skills(snapshot, access, request.include_files, named);
     let mut files = 0;
-    let (skills, next_page_token) = page.take_while(skills, |skill| {
-        files += skill.files.len();
+    let (skills, next_page_token) = page.take_while(encode::skills(snapshot, access, named), |skill| {
+        files += if request.include_files && access.shows(skill) { 1 + skill.files.len() } else { 0 };
         files <= MAX_FILES_OF_A_PAGE
     });
+    let skills = skills.into_iter().map(|skill| encode::skill(skill, access, request.include_files)).collect();
     Ok(proto::ListSkillsResponse { skills, next_page_token })
 }

@@ -23,7 +23,7 @@ pub use self::{
     profile::{profile, profile_summary},
     reply::parse_reply_response,
     sink::Encoded,
-    skills::{SkillAccess, skills},
+    skills::{SkillAccess, skill, skills},
     workspace::{
         context_files, revision, unusable_workspace, unusable_workspace_summary, workspace, workspace_summary,
     },

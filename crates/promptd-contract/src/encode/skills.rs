@@ -4,7 +4,7 @@ use crate::proto;
 use promptd_core::{
     finding::{Finding, Place},
     globs::SkillFilter,
-    workspace::{SKILL_FILE, Skill, Snapshot, Visibility},
+    workspace::{SKILL_FILE, Skill, Snapshot, Visibility, is_in_skills},
 };
 
 /// Which skills a caller may see. One that the token does not admit does not exist for the caller; one that only the
@@ -48,7 +48,7 @@ impl SkillAccess<'_> {
     /// skill that they admit.
     #[must_use]
     pub fn sees_path(&self, snapshot: &Snapshot, path: &str) -> bool {
-        self.token.is_none() || !in_skills(path) || self.sees_skill_at(snapshot, path)
+        self.token.is_none() || !is_in_skills(path) || self.sees_skill_at(snapshot, path)
     }
 
     fn sees_skill_at(&self, snapshot: &Snapshot, path: &str) -> bool {
@@ -61,7 +61,7 @@ impl SkillAccess<'_> {
     pub fn sees_finding(&self, snapshot: &Snapshot, finding: &Finding) -> bool {
         match &finding.place {
             // What is active is of a skill that would be shown if it could be read.
-            Place::File { path, .. } if self.only_shown && in_skills(path) => {
+            Place::File { path, .. } if self.only_shown && is_in_skills(path) => {
                 self.sees_skill_at(snapshot, path) || (self.token.is_none() && snapshot.active.contains(finding))
             }
             Place::File { path, .. } => self.sees_path(snapshot, path),
@@ -75,27 +75,24 @@ impl SkillAccess<'_> {
     }
 }
 
-fn in_skills(path: &str) -> bool {
-    path.starts_with("skills/") || path.starts_with("@shared/")
-}
-
-/// Every skill that is `wanted` and that the caller may see, in name order, each with its key for paging; with the files
-/// of shown ones where `files` is set.
+/// Every skill that is `wanted` and that the caller may see, in name order, each with its key for paging.
 pub fn skills<'s>(
     snapshot: &'s Snapshot,
     access: SkillAccess<'s>,
-    files: bool,
     wanted: impl Fn(&Skill) -> bool,
-) -> impl Iterator<Item = (String, proto::Skill)> + 's {
+) -> impl Iterator<Item = (String, &'s Skill)> + 's {
+    let visible = |skill: &&Skill| wanted(skill) && access.sees(skill) && (!access.only_shown || access.shows(skill));
     let mut visible: Vec<_> = (snapshot.skills.iter())
-        .filter(|skill| wanted(skill) && access.sees(skill))
+        .filter(visible)
         .map(|skill| (format!("{}\0{}\0{}", skill.name.to_lowercase(), skill.name, skill.folder), skill))
         .collect();
     visible.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    visible.into_iter().map(move |(key, found)| (key, skill(found, access, files)))
+    visible.into_iter()
 }
 
-fn skill(skill: &Skill, access: SkillAccess<'_>, files: bool) -> proto::Skill {
+/// A skill as the caller sees it; with the files of one that is shown where `files` is set.
+#[must_use]
+pub fn skill(skill: &Skill, access: SkillAccess<'_>, files: bool) -> proto::Skill {
     let hidden_reason = access.hidden_reason(skill);
     let shown = hidden_reason.is_none();
     let (files, front_matter) =

@@ -42,7 +42,8 @@ pub use origin::{MAX_PREVIOUS, Origin};
 pub use revision::{FORMAT, Revision};
 pub use skill::{
     BundledFile, MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES, MAX_FOLDERS_SEARCHED, MAX_SKILL_BYTES, MAX_SKILL_DEPTH,
-    MAX_SKILLS_FOUND, SHARED_FOLDER, SKILL_FILE, SKILLS_FOLDER, Skill, SkillFile, Visibility, schema as skill_schema,
+    MAX_SKILLS_FOUND, SHARED_FOLDER, SKILL_FILE, SKILLS_FOLDER, Skill, SkillFile, Visibility, is_in_skills,
+    percent_encode, schema as skill_schema,
 };
 pub use snapshot::Snapshot;
 pub use tree::{Entry, EntryKind, FileBytes, ReadError, Tree, is_called_one_of};

@@ -9,18 +9,21 @@ use std::{convert::Infallible, sync::Arc};
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header::WWW_AUTHENTICATE};
 use http_body_util::{BodyExt as _, Full};
-use promptd_mcp::{HttpServer, MAX_REQUEST_BYTES};
+use promptd_mcp::{HttpServer, MAX_REQUEST_BYTES, Promptd as _};
 use tokio::time::timeout;
 use tonic::{Status, body::Body};
 use tonic_types::StatusExt as _;
 
-use super::connect;
+use super::{Refused, connect};
 use crate::grpc::{
     Limits,
     budget::Hold,
     pipeline::{Calls, Error, REQUEST_TIMEOUT, ResponseFuture, collect},
     transport::Peer,
 };
+
+/// The call that stands for a request that is not let in.
+const LIST: &str = "promptd.v1.WorkspaceService/ListWorkspaces";
 
 /// What each byte of a request counts for: read, the JSON of empty objects takes about so many times its own size.
 const JSON_COST: usize = 32;
@@ -44,7 +47,8 @@ impl Mcp {
         Box::pin(async move {
             Ok::<_, Infallible>(match this.arrived(request).await {
                 Ok((request, _hold)) => {
-                    this.server.answer(request).await.map(|body| Body::new(body.map_err(|e| match e {})))
+                    let answer = this.server.answer(request).await.map(|body| Body::new(body.map_err(|e| match e {})));
+                    counted(answer)
                 }
                 Err(status) => refusal(&status),
             })
@@ -53,12 +57,16 @@ impl Mcp {
 
     /// The whole request, of a caller that is let in. Until it is answered its size counts as unread.
     async fn arrived(&self, request: Request<Body>) -> Result<(Request<Full<Bytes>>, Option<Hold>), Status> {
-        self.calls.let_in(request.headers())?;
-        if promptd_mcp::listens(request.headers()) {
+        let (head, body) = request.into_parts();
+        if let Err(error) = self.calls.let_in(&head.headers) {
+            // As a call it is logged and counted, as every other that is not let in.
+            let _ = McpCalls(self.calls.clone()).call(LIST, Bytes::new(), Some(&head)).await;
+            return Err(error.into());
+        }
+        if promptd_mcp::listens(&head.headers) {
             // Later, the client would have been told that it is subscribed.
             self.calls.has_room_for_a_stream()?;
         }
-        let (head, body) = request.into_parts();
         let peer = Peer::of(&head.extensions, &self.limits);
         peer.admit();
         let body = collect(body, MAX_REQUEST_BYTES, &peer, &self.limits);
@@ -69,6 +77,17 @@ impl Mcp {
         }
         Ok((Request::from_parts(head, Full::new(body)), hold))
     }
+}
+
+/// An answer of the library's, marked where it refuses the request for what it is sent with.
+fn counted(mut answer: Response<Body>) -> Response<Body> {
+    let refused = match answer.status() {
+        StatusCode::METHOD_NOT_ALLOWED => Refused::Verb,
+        StatusCode::NOT_ACCEPTABLE | StatusCode::UNSUPPORTED_MEDIA_TYPE => Refused::ContentType,
+        _ => return answer,
+    };
+    answer.extensions_mut().insert(refused);
+    answer
 }
 
 /// The answer to a request that no message of the protocol can answer.

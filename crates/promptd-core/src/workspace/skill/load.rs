@@ -234,8 +234,9 @@ impl Loader<'_, '_> {
     }
 }
 
-/// As RFC 3986 has it: everything but unreserved characters.
-fn percent_encode(name: &str) -> String {
+/// A name as a part of an address: as RFC 3986 has it, everything but unreserved characters.
+#[must_use]
+pub fn percent_encode(name: &str) -> String {
     let mut encoded = String::with_capacity(name.len());
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {

@@ -16,8 +16,8 @@ pub use bundle::{MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES};
 pub use file::SkillFile;
 pub use find::{MAX_FOLDERS_SEARCHED, MAX_SKILL_DEPTH, MAX_SKILLS_FOUND};
 pub use keys::schema;
-pub use load::MAX_SKILL_BYTES;
 pub(super) use load::load;
+pub use load::{MAX_SKILL_BYTES, percent_encode};
 
 use std::sync::Arc;
 
@@ -31,6 +31,13 @@ pub const SKILL_FILE: &str = "SKILL.md";
 pub const SKILLS_FOLDER: &str = "skills";
 /// What findings and reports call the shared folders.
 pub const SHARED_FOLDER: &str = "@shared";
+
+/// Whether a path lies in a folder of skills, the workspace's own or a shared one.
+#[must_use]
+pub fn is_in_skills(path: &str) -> bool {
+    let below = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    below(SKILLS_FOLDER) || below(SHARED_FOLDER)
+}
 
 /// A skill: a folder with a SKILL.md.
 #[derive(Debug, Clone, PartialEq, Eq)]

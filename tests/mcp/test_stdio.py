@@ -167,21 +167,28 @@ def test_a_manifest_that_breaks(folder, revision):
         assert after["findings"] == before["findings"]
 
 
+def ends_at_once(*arguments):
+    """`promptd mcp` that cannot serve: it says why, and nothing to a client."""
+    said = subprocess.run(
+        [PROMPTD, "mcp", *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT_SECONDS
+    )
+    assert said.returncode in (1, 2) and not said.stdout and said.stderr, (arguments, said)
+    return said
+
+
 def test_several_workspaces_and_none():
     with Folder({"one": {"AGENTS.md": "# One\n"}, "two": {"AGENTS.md": "# Two\n"}}) as folder:
-        with Pipe("--workspaces", folder.path / "workspaces") as caller:
-            said = caller.call("resources/list").error["message"]
-            assert "--id" in said and "one" in said and "two" in said
+        both = folder.path / "workspaces"
+        for arguments, part in ([["--workspaces", both], "--id"], [["--workspaces", both, "--id", "three"], "`three`"]):
+            said = ends_at_once(*arguments).stderr.decode()
+            assert part in said and "one, two" in said, said
         with pipe(folder, "two", MODERN) as caller:
             assert caller.read(file_uri("two", "AGENTS.md"))["text"] == "# Two\n"
             assert caller.call("resources/read", {"uri": file_uri("one", "AGENTS.md")}).error["code"] == INVALID_PARAMS
         with Pipe("--workspace", f"name={folder.workspace('one')}") as caller:
             assert caller.read(file_uri("name", "AGENTS.md"))["text"] == "# One\n"
         for arguments in (["--workspace", folder.path / "nothing"], ["--workspaces", folder.path / "nothing"], ["--nothing"]):
-            said = subprocess.run(
-                [PROMPTD, "mcp", *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT_SECONDS
-            )
-            assert said.returncode in (1, 2) and not said.stdout and said.stderr, (arguments, said)
+            ends_at_once(*arguments)
 
 
 def test_subscriptions_of_both_kinds(folder):

@@ -29,10 +29,19 @@ pub(crate) const MAX_SUBSCRIBED: usize = 256;
 pub(crate) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut accepted = SubscriptionFilter::new();
     accepted.resources_list_changed = requested.resources_list_changed;
-    let mut seen = HashSet::new();
-    let known = requested.resource_subscriptions.iter().flatten();
-    let known = known.filter(|uri| Address::parse(uri).is_some() && seen.insert(uri.as_str()));
-    let uris: Vec<_> = known.take(MAX_SUBSCRIBED).cloned().collect();
+    // The library answers with what was asked for as often as it was.
+    let mut times = HashMap::<_, usize>::new();
+    for uri in requested.resource_subscriptions.iter().flatten() {
+        *times.entry(uri.as_str()).or_default() += 1;
+    }
+    let (mut uris, mut room) = (Vec::new(), MAX_SUBSCRIBED);
+    for uri in requested.resource_subscriptions.iter().flatten() {
+        let Some(times) = times.remove(uri.as_str()).filter(|times| *times <= room) else { continue };
+        if Address::parse(uri).is_some() {
+            room -= times;
+            uris.push(uri.clone());
+        }
+    }
     accepted.resource_subscriptions = Some(uris).filter(|uris| !uris.is_empty());
     accepted
 }
@@ -155,7 +164,7 @@ struct Known {
 impl Resources {
     async fn add(&mut self, client: &Client, workspace: &str, uris: &[String]) -> Result<(), Failure> {
         let (mut digests, mut read) = (Vec::new(), Digests::new(client, workspace));
-        for uri in uris {
+        for uri in uris.iter().collect::<HashSet<_>>() {
             digests.push((uri.clone(), read.of(uri).await?));
         }
         if digests.is_empty() {
@@ -266,6 +275,8 @@ mod tests {
         assert_eq!(of(uris(MAX_SUBSCRIBED + 1)).resource_subscriptions, Some(uris(MAX_SUBSCRIBED)));
         let one = "workspace://home/AGENTS.md".to_owned();
         let mixed = of(vec!["file:///etc/passwd".into(), one.clone(), one.clone()]);
+        let often = SubscriptionFilter::builder().resource_subscriptions(vec![one.clone(); MAX_SUBSCRIBED + 1]).build();
+        assert_eq!(often.intersection(&accepted(&often)), SubscriptionFilter::new());
         assert_eq!(mixed.resource_subscriptions, Some(vec![one]));
         assert_eq!(of(vec!["file:///etc/passwd".into()]).resource_subscriptions, None);
     }

@@ -62,7 +62,8 @@ impl Promptd {
         workspace: &str,
         skill_filter: Option<proto::SkillFilter>,
     ) -> Result<Vec<proto::Skill>, Error> {
-        self.skills(proto::ListSkillsRequest { workspace_id: workspace.into(), skill_filter, ..Default::default() }).await
+        self.skills(proto::ListSkillsRequest { workspace_id: workspace.into(), skill_filter, ..Default::default() })
+            .await
     }
 
     /// The skills of a workspace, those that are shown with their files and front matter.

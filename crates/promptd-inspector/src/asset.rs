@@ -194,6 +194,16 @@ mod tests {
         assert!(bytes < MAX_BYTES, "{bytes}");
     }
 
+    /// A module that is left out is asked for only once those that import it are there, which the first view waits for.
+    #[test]
+    fn the_page_asks_for_every_module_at_once() {
+        let page = String::from_utf8(assets()["/"].content.to_vec()).unwrap();
+        let named = page.split('"').filter(|word| word.ends_with(".js"));
+        let mut modules: Vec<_> = assets().keys().filter(|path| path.ends_with(".js")).map(String::as_str).collect();
+        modules.sort_unstable_by_key(|path| (*path == "/js/main.js", *path));
+        assert_eq!(named.collect::<Vec<_>>(), modules);
+    }
+
     #[test]
     fn the_page_has_no_script_or_style_that_its_policy_forbids() {
         let page = String::from_utf8(assets()["/"].content.to_vec()).unwrap();

@@ -2,7 +2,6 @@
 
 use std::{
     io::IsTerminal as _,
-    path::PathBuf,
     process::ExitCode,
     sync::{Arc, OnceLock},
 };
@@ -17,8 +16,7 @@ use promptd_source::store::Store;
 use super::{
     CommandResult, Failure,
     logs::Logs,
-    serve::{self, StopSignals},
-    settings::ConfigFile,
+    serve::{self, Served, StopSignals},
 };
 
 /// Serves skills, context files and prompts to an agent or editor, by the Model Context Protocol.
@@ -29,25 +27,14 @@ use super::{
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    config: ConfigFile,
-    /// A folder of workspaces: each folder in it is one, and its name is the id.
-    #[arg(long, value_name = "DIR")]
-    workspaces: Option<PathBuf>,
-    /// The folder of a single workspace; its name is the id if none is given.
-    #[arg(long, value_name = "[ID=]DIR")]
-    workspace: Vec<String>,
+    served: Served,
     /// Which workspace, where there are several.
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
-    let overrides = Overrides {
-        root: arguments.workspaces.as_deref().map(serve::root).transpose()?,
-        single: arguments.workspace.iter().map(|text| serve::single(text)).collect::<Result<_, _>>()?,
-        ..Overrides::default()
-    };
-    let loaded = serve::load_settings(&arguments.config, &overrides)?;
+    let (loaded, _) = arguments.served.load(Overrides::default())?;
     if std::io::stdin().is_terminal() {
         eprintln!(
             "note: this is for clients of the Model Context Protocol, which start it: it waits for their requests, as JSON"

@@ -6,24 +6,22 @@ use promptd_core::{
 };
 
 const OPTIONAL_PART: &str = "is an optional part of promptd, which this build does not have";
+
+/// The keys of the parts that are cargo features, with whether this build has the part. Where it has, the part's settings
+/// are in [`super::TABLE`].
+const FEATURES: &[(&str, bool)] = &[
+    ("inspector", cfg!(feature = "inspector")),
+    ("mcp", cfg!(feature = "mcp")),
+    ("otlp", cfg!(feature = "otlp")),
+    ("record", cfg!(feature = "record")),
+];
+
 const OF_A_WORKSPACE: &str = "belongs in the workspace.yaml of a workspace";
 
-/// Each key with the rest of its message. An optional part is a cargo feature: where it is on, its settings are in
-/// [`super::TABLE`], and its row here is left out. A setting that is renamed or removed gets a row that says what to
-/// write instead.
+/// Each other key with the rest of its message. A setting that is renamed or removed gets a row that says what to write
+/// instead.
 const KEYS: &[(&str, &str)] = &[
-    #[cfg(not(feature = "inspector"))]
-    (
-        "inspector",
-        "is an optional part of promptd, which this build does not have: build it with `--features inspector`",
-    ),
-    #[cfg(not(feature = "mcp"))]
-    ("mcp", "is an optional part of promptd, which this build does not have: build it with `--features mcp`"),
     ("memory", OPTIONAL_PART),
-    #[cfg(not(feature = "otlp"))]
-    ("otlp", "is an optional part of promptd, which this build does not have: build it with `--features otlp`"),
-    #[cfg(not(feature = "record"))]
-    ("record", "is an optional part of promptd, which this build does not have: build it with `--features record`"),
     ("workspaces.etcd", OPTIONAL_PART),
     ("agent", OF_A_WORKSPACE),
     ("context", OF_A_WORKSPACE),
@@ -38,13 +36,20 @@ const KEYS: &[(&str, &str)] = &[
 
 /// Reports these keys, and takes them out of a config file's root node.
 pub(super) fn report(root: &mut Node, faults: &Faults) {
+    for (feature, _) in FEATURES.iter().filter(|(_, built)| !built) {
+        report_key(root, faults, feature, &format!("{OPTIONAL_PART}: build it with `--features {feature}`"));
+    }
     for (key, message) in KEYS {
-        let (section, name) = key.split_once('.').map_or((None, *key), |(section, name)| (Some(section), name));
-        let Some(pairs) = pairs(root, section) else { continue };
-        if let Some(index) = pairs.iter().position(|pair| pair.key == name) {
-            let pair = pairs.remove(index);
-            faults.add(Code::UnknownKey, pair.at, format!("`{key}` {message}"));
-        }
+        report_key(root, faults, key, message);
+    }
+}
+
+fn report_key(root: &mut Node, faults: &Faults, key: &str, message: &str) {
+    let (section, name) = key.split_once('.').map_or((None, key), |(section, name)| (Some(section), name));
+    let Some(pairs) = pairs(root, section) else { return };
+    if let Some(index) = pairs.iter().position(|pair| pair.key == name) {
+        let pair = pairs.remove(index);
+        faults.add(Code::UnknownKey, pair.at, format!("`{key}` {message}"));
     }
 }
 

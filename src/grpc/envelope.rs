@@ -31,6 +31,13 @@ pub(super) fn put(buffer: &mut BytesMut, flags: u8, message: &[u8]) {
     buffer.put_slice(message);
 }
 
+/// A message in its envelope.
+pub(super) fn framed(flags: u8, message: &[u8]) -> Bytes {
+    let mut buffer = BytesMut::with_capacity(HEAD_BYTES + message.len());
+    put(&mut buffer, flags, message);
+    buffer.freeze()
+}
+
 /// Takes the first message, once all of it has arrived: its flags and itself.
 pub(super) fn take(buffer: &mut BytesMut) -> Option<(u8, Bytes)> {
     let Head { flags, length } = Head::of(buffer)?;

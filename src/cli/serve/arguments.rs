@@ -12,7 +12,7 @@ use tracing_subscriber::filter::Targets;
 
 use crate::cli::{
     Failure, folder,
-    settings::{self, ConfigFile},
+    settings::{self, ConfigFile, Loaded},
 };
 
 /// Runs the service.
@@ -23,13 +23,7 @@ use crate::cli::{
 #[derive(clap::Args)]
 pub(in crate::cli) struct Arguments {
     #[command(flatten)]
-    pub(super) config: ConfigFile,
-    /// A folder of workspaces: each folder in it is one, and its name is the id.
-    #[arg(long, value_name = "DIR")]
-    workspaces: Option<PathBuf>,
-    /// The folder of a single workspace; its name is the id if none is given. Can be repeated.
-    #[arg(long, value_name = "[ID=]DIR")]
-    workspace: Vec<String>,
+    pub(super) served: Served,
     /// The address to listen on; port 0 picks a free one.
     #[arg(long, value_name = "ADDR", env = "PROMPTD_LISTEN", hide_env_values = true, value_parser = settings::address)]
     listen: Option<SocketAddr>,
@@ -45,27 +39,63 @@ pub(in crate::cli) struct Arguments {
     log: Option<(String, Targets)>,
 }
 
+/// The arguments that say what is served.
+#[derive(clap::Args)]
+pub(in crate::cli) struct Served {
+    #[command(flatten)]
+    config: ConfigFile,
+    /// A folder of workspaces: each folder in it is one, and its name is the id.
+    #[arg(long, value_name = "DIR")]
+    workspaces: Option<PathBuf>,
+    /// The folder of a single workspace; its name is the id if none is given. Can be repeated.
+    #[arg(long, value_name = "[ID=]DIR")]
+    workspace: Vec<String>,
+}
+
+impl Served {
+    /// `overrides` with these workspaces, and the config that they make.
+    pub(in crate::cli) fn load(&self, overrides: Overrides) -> Result<(Loaded, Overrides), Failure> {
+        let overrides = Overrides {
+            root: self.workspaces.as_deref().map(root).transpose()?,
+            single: self.workspace.iter().map(|text| single(text)).collect::<Result<_, _>>()?,
+            ..overrides
+        };
+        // Workspaces given by flags do not depend on the config of the folder that the command runs in.
+        let by_flags = self.config.path.is_none() && (overrides.root.is_some() || !overrides.single.is_empty());
+        let loaded = if by_flags {
+            Loaded { config: settings::parse(None, "", &overrides)?, file: None }
+        } else {
+            settings::load(&self.config, &overrides, false)?
+        };
+        if loaded.config.has_no_workspaces() {
+            return Err(Failure::input(
+                "error: nothing to serve: set `workspaces.root` or `workspaces.single`, or give --workspaces or --workspace",
+            ));
+        }
+        Ok((loaded, overrides))
+    }
+}
+
 fn level(text: &str) -> Result<(String, Targets), String> {
     log_level(text).map(|level| (text.to_owned(), level)).map_err(|wanted| format!("must be {wanted}"))
 }
 
 impl Arguments {
-    /// The settings that flags give.
-    pub(super) fn overrides(&self) -> Result<Overrides, Failure> {
-        Ok(Overrides {
+    /// The config with what flags set, and the latter alone.
+    pub(super) fn load(&self) -> Result<(Loaded, Overrides), Failure> {
+        self.served.load(Overrides {
             listen: self.listen,
             admin: self.admin,
             #[cfg(feature = "inspector")]
             inspector: self.inspector,
-            root: self.workspaces.as_deref().map(root).transpose()?,
-            single: self.workspace.iter().map(|text| single(text)).collect::<Result<_, _>>()?,
             log_level: self.log.clone(),
+            ..Overrides::default()
         })
     }
 }
 
 /// The folder of `--workspaces`.
-pub(in crate::cli) fn root(path: &Path) -> Result<PathBuf, Failure> {
+fn root(path: &Path) -> Result<PathBuf, Failure> {
     let (absolute, shown) = (settings::absolute_folder(path)?, path.display().to_string());
     folder::must_exist(&absolute, &shown)?;
     match folder::is_not_a_root(&absolute, &shown) {
@@ -75,7 +105,7 @@ pub(in crate::cli) fn root(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// The workspace of a `--workspace`.
-pub(in crate::cli) fn single(text: &str) -> Result<SingleWorkspace, Failure> {
+fn single(text: &str) -> Result<SingleWorkspace, Failure> {
     let (single, shown) = (settings::workspace(text)?, settings::folder_of(text));
     folder::must_exist(&single.folder, shown)?;
     match folder::is_not_a_workspace(&single.folder, shown) {

@@ -34,7 +34,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 pub(super) use self::arguments::Arguments;
 #[cfg(feature = "mcp")]
-pub(super) use self::arguments::{root, single};
+pub(super) use self::arguments::Served;
 #[cfg(feature = "inspector")]
 pub(super) use self::descriptors::within_limit;
 pub(super) use self::signals::{StopSignals, rescan_on_hangup};
@@ -42,31 +42,13 @@ use super::{
     CommandResult, Failure,
     load::report_profiles,
     logs::{self, Logs},
-    settings::{self, ConfigFile, Loaded},
+    settings::{self, Loaded},
 };
 
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
-    let overrides = arguments.overrides()?;
-    let loaded = load_settings(&arguments.config, &overrides)?;
+    let (loaded, overrides) = arguments.load()?;
     let secrets = secrets::read(&loaded.config)?;
     run_to_end(&loaded.config.log, |logs| serve(&loaded, overrides, secrets, logs))
-}
-
-/// The config of a command that serves workspaces.
-pub(super) fn load_settings(file: &ConfigFile, overrides: &Overrides) -> Result<Loaded, Failure> {
-    // Workspaces given by flags do not depend on the config of the folder that the command runs in.
-    let by_flags = file.path.is_none() && (overrides.root.is_some() || !overrides.single.is_empty());
-    let loaded = if by_flags {
-        Loaded { config: settings::parse(None, "", overrides)?, file: None }
-    } else {
-        settings::load(file, overrides, false)?
-    };
-    if loaded.config.has_no_workspaces() {
-        return Err(Failure::input(
-            "error: nothing to serve: set `workspaces.root` or `workspaces.single`, or give --workspaces or --workspace",
-        ));
-    }
-    Ok(loaded)
 }
 
 /// Starts the log and a runtime, and runs a service to its end.

@@ -83,17 +83,22 @@ impl Calls {
         Self(Arc::new(Shared { lifecycle, access, telemetry, tracer, limits, serve, max_message_bytes, gzip, retry }))
     }
 
-    /// That calls are served, and that the caller with these headers may make some.
+    /// That the caller with these headers may call a method.
     #[cfg(feature = "mcp")]
-    pub(crate) fn let_in(&self, headers: &HeaderMap) -> Result<(), Error> {
-        self.0.caller(false, headers).map(drop)
+    pub(crate) fn let_in(&self, method: Method, headers: &HeaderMap) -> Result<(), Error> {
+        self.0.caller(method, headers).map(drop)
     }
 
-    /// That one more stream can be opened now.
+    /// That there is room for one more call of a method now.
     #[cfg(feature = "mcp")]
-    pub(crate) fn has_room_for_a_stream(&self) -> Result<(), Error> {
-        let Shared { limits, retry, .. } = &*self.0;
-        limits.streams.acquire().map(drop).ok_or(Error::Overloaded { retry: *retry })
+    pub(crate) fn has_room(&self, method: Method) -> Result<(), Error> {
+        self.0.permit(method).map(drop)
+    }
+
+    /// The limits of its calls.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
     }
 }
 
@@ -151,7 +156,7 @@ impl Shared {
     ) -> Result<Admission, Error> {
         let headers = request.headers();
         metadata::check(request.uri(), headers)?;
-        record.caller = self.caller(method.is_health(), headers)?;
+        record.caller = self.caller(method, headers)?;
         let mut hold = None;
         if !method.is_health() {
             peer.admit();
@@ -167,10 +172,10 @@ impl Shared {
         Ok(Admission { deadline, permits, hold })
     }
 
-    fn caller(&self, is_health: bool, headers: &HeaderMap) -> Result<Caller, Error> {
+    fn caller(&self, method: Method, headers: &HeaderMap) -> Result<Caller, Error> {
         let retry = self.retry;
         match self.lifecycle.phase() {
-            _ if is_health => Ok(Caller::default()),
+            _ if method.is_health() => Ok(Caller::default()),
             Phase::Starting => Err(Error::Starting { retry }),
             Phase::Closing => Err(Error::Draining { retry }),
             Phase::Serving | Phase::Leaving => self.access.caller(headers),

@@ -185,9 +185,7 @@ fn is_gzip(message: &[u8], headers: &HeaderMap) -> bool {
 fn decompress(message: &[u8], max: usize) -> Result<Bytes, Error> {
     let mut bytes = Vec::new();
     gunzip(&message[HEAD_BYTES..], max, &mut bytes)?;
-    let mut framed = BytesMut::with_capacity(HEAD_BYTES + bytes.len());
-    envelope::put(&mut framed, 0, &bytes);
-    Ok(framed.freeze())
+    Ok(envelope::framed(0, &bytes))
 }
 
 /// Adds what was compressed to `message`, `max` bytes at most.

@@ -3,7 +3,6 @@
 use std::{
     convert::Infallible,
     future::ready,
-    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -23,7 +22,7 @@ use super::{
     is_grpc,
 };
 use crate::grpc::{
-    Limits, Options,
+    Options,
     pipeline::{Calls, Error, Method, ResponseFuture, respond},
 };
 
@@ -46,13 +45,11 @@ pub(super) struct Http {
 }
 
 impl Http {
-    pub(super) fn new(calls: Calls, connect: Connect, options: &Options, limits: &Arc<Limits>) -> Self {
-        #[cfg(not(feature = "mcp"))]
-        let _ = limits;
+    pub(super) fn new(calls: Calls, connect: Connect, options: &Options) -> Self {
         Self {
             connect,
             #[cfg(feature = "mcp")]
-            mcp: options.mcp.then(|| Mcp::new(calls.clone(), Arc::clone(limits))),
+            mcp: options.mcp.then(|| Mcp::new(calls.clone())),
             web: options.web.is_some().then(|| GrpcWebLayer::new().layer(calls)),
         }
     }

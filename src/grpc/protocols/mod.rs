@@ -84,7 +84,7 @@ impl Protocols {
         telemetry: Arc<dyn Telemetry>,
     ) -> Self {
         let connect = Connect::new(calls.clone(), options, Arc::clone(&limits));
-        let http = Http::new(calls.clone(), connect, options, &limits);
+        let http = Http::new(calls.clone(), connect, options);
         let cors = options.web.as_ref().map(pages::cors);
         let account = Account::new(limits, telemetry);
         Self(Arc::new(Shared { calls, account, http, pages: Pages::new(access, options), cors }))

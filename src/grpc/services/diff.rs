@@ -1,6 +1,6 @@
 //! `DiffPrompt`: one turn, assembled against two revisions or against proposed files, and compared.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 
@@ -67,7 +67,7 @@ fn side<'s>(snapshot: &'s Prepared, request: &'s DiffRequest) -> Result<(Prompt<
 fn load_proposed(tree: &MemoryTree, paths: &[String], newest: &Snapshot, caller: &Caller) -> Result<Prepared, Error> {
     let shared = shared_skills(newest, caller);
     let shared: Vec<(&str, &dyn Tree)> = shared.iter().map(|(root, tree)| (root.as_str(), tree as &dyn Tree)).collect();
-    let tree = &with_folders(tree, newest);
+    let tree = &*with_folders(tree, newest);
     let exposes = newest.settings.expose_paths && newest.manifest.expose_paths;
     let loaded = workspace::load(&Load {
         id: &newest.id,
@@ -94,13 +94,14 @@ fn load_proposed(tree: &MemoryTree, paths: &[String], newest: &Snapshot, caller:
 }
 
 /// The proposed files in the folders that the workspace has: a turn may work in one without a proposed file.
-fn with_folders(tree: &MemoryTree, newest: &Snapshot) -> MemoryTree {
+fn with_folders<'t>(tree: &'t MemoryTree, newest: &Snapshot) -> Cow<'t, MemoryTree> {
     let is_file = |path: &str| tree.read(path, 0).is_ok();
     let is_free = |folder: &&str| {
         let mut above = folder.match_indices('/').map(|(end, _)| &folder[..end]);
         tree.read(folder, 0) == Err(ReadError::Missing) && !above.any(is_file)
     };
-    newest.nested.folders().filter(is_free).fold(tree.clone(), MemoryTree::folder)
+    let free = newest.nested.folders().filter(is_free);
+    free.fold(Cow::Borrowed(tree), |tree, folder| Cow::Owned(tree.into_owned().folder(folder)))
 }
 
 /// The shared skills that prompts show to the caller, by the folder that they were found in.

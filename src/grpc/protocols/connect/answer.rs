@@ -80,15 +80,8 @@ impl Outgoing {
 
     /// The one message of the answer, and the trailers as headers.
     async fn unary(&self, output: &MessageDescriptor, body: Body) -> Result<(Bytes, HeaderMap), Status> {
-        let body = body.collect().await?;
-        let trailers = body.trailers().cloned().unwrap_or_default();
-        if let Some(status) = failure(&trailers) {
-            return Err(status);
-        }
-        let frame = body.to_bytes();
-        let (_, message) = only(&frame)?;
+        let (message, trailers) = single(body).await?;
         let (codec, compressed) = (self.content_type.codec, self.gzip);
-        let message = frame.slice_ref(message);
         let message = if compressed || (codec == Codec::Json && message.len() >= LARGE_JSON_BYTES) {
             let output = output.clone();
             run_heavy(&self.limits, move || written(codec, compressed, &output, message)).await?
@@ -116,6 +109,18 @@ impl Outgoing {
         *response.headers_mut() = headers;
         response
     }
+}
+
+/// The only message of an answer by gRPC, and its trailers.
+pub(in crate::grpc::protocols) async fn single(body: Body) -> Result<(Bytes, HeaderMap), Status> {
+    let body = body.collect().await?;
+    let trailers = body.trailers().cloned().unwrap_or_default();
+    if let Some(status) = failure(&trailers) {
+        return Err(status);
+    }
+    let frame = body.to_bytes();
+    let (_, message) = only(&frame)?;
+    Ok((frame.slice_ref(message), trailers))
 }
 
 /// What went wrong, if headers or trailers say that something did.
@@ -160,7 +165,7 @@ impl Stream {
         let Outgoing { content_type, output, gzip, .. } = &self.outgoing;
         let Some(output) = output else { return Ok(None) };
         let message = written(content_type.codec, *gzip, output, message)?;
-        Ok(Some(enveloped(if *gzip { COMPRESSED } else { 0 }, &message)))
+        Ok(Some(envelope::framed(if *gzip { COMPRESSED } else { 0 }, &message)))
     }
 
     fn end(&mut self, status: Option<&Status>, trailers: HeaderMap) {
@@ -179,14 +184,8 @@ impl Stream {
             last.insert("metadata".into(), metadata.into());
         }
         self.inner = None;
-        self.ended = Some(enveloped(END, Value::Object(last).to_string().as_bytes()));
+        self.ended = Some(envelope::framed(END, Value::Object(last).to_string().as_bytes()));
     }
-}
-
-fn enveloped(flags: u8, message: &[u8]) -> Bytes {
-    let mut buffer = BytesMut::with_capacity(envelope::HEAD_BYTES + message.len());
-    envelope::put(&mut buffer, flags, message);
-    buffer.freeze()
 }
 
 impl http_body::Body for Stream {

@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body::Frame;
 use prost_reflect::MessageDescriptor;
 use tonic::{Status, body::Body};
@@ -80,15 +80,15 @@ impl Reading {
         match (self.content_type.codec, &self.input) {
             (Codec::Json, Some(input)) => {
                 let message = json::read(input, &message, self.max_values).map_err(Error::Invalid)?;
-                Ok(framed(&message))
+                Ok(envelope::framed(0, &message))
             }
-            (Codec::Proto, _) | (_, None) => Ok(framed(&message)),
+            (Codec::Proto, _) | (_, None) => Ok(envelope::framed(0, &message)),
         }
     }
 }
 
 /// The only message of a body, and whether it is compressed. Methods whose callers stream are gRPC's alone.
-pub(in crate::grpc::protocols) fn only(body: &[u8]) -> Result<(bool, &[u8]), Error> {
+pub(super) fn only(body: &[u8]) -> Result<(bool, &[u8]), Error> {
     let Head { flags, length } = Head::of(body).ok_or(Error::Incomplete)?;
     let message = &body[HEAD_BYTES..];
     match message.len().cmp(&length) {
@@ -97,13 +97,6 @@ pub(in crate::grpc::protocols) fn only(body: &[u8]) -> Result<(bool, &[u8]), Err
         Ordering::Equal if flags & !COMPRESSED != 0 => Err(Error::Unreadable),
         Ordering::Equal => Ok((flags == COMPRESSED, message)),
     }
-}
-
-/// A message as gRPC sends it.
-fn framed(message: &[u8]) -> Bytes {
-    let mut frame = BytesMut::with_capacity(HEAD_BYTES + message.len());
-    envelope::put(&mut frame, 0, message);
-    frame.freeze()
 }
 
 /// A body of one piece of data, made when it is asked for.

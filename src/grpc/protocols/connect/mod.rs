@@ -10,12 +10,10 @@ mod query;
 mod terms;
 
 #[cfg(feature = "mcp")]
-pub(super) use answer::failure;
+pub(super) use answer::{failure, single};
 pub(super) use error::{failed, refuse};
 #[cfg(feature = "mcp")]
 pub(super) use error::{http_status, respond};
-#[cfg(feature = "mcp")]
-pub(super) use message::only;
 pub(super) use procedure::{ContentType, Procedure};
 
 use std::sync::Arc;
@@ -105,7 +103,7 @@ impl Connect {
         terms: Result<Terms, Error>,
         body: Body,
     ) -> ResponseFuture {
-        as_grpc(&mut head.headers, terms.as_ref().ok());
+        as_grpc(&mut head.headers, terms.as_ref().ok().and_then(|terms| terms.timeout.clone()));
         let gzip = self.gzip && terms.as_ref().is_ok_and(|terms| terms.accepts_gzip);
         let outgoing = Outgoing {
             content_type,
@@ -139,7 +137,7 @@ impl Connect {
 }
 
 /// The headers of the gRPC call: those that say something of the message or of the protocol are replaced.
-fn as_grpc(headers: &mut HeaderMap, terms: Option<&Terms>) {
+pub(super) fn as_grpc(headers: &mut HeaderMap, timeout: Option<HeaderValue>) {
     use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
     for name in [ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH] {
         headers.remove(name);
@@ -148,7 +146,7 @@ fn as_grpc(headers: &mut HeaderMap, terms: Option<&Terms>) {
         headers.remove(name);
     }
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
-    if let Some(timeout) = terms.and_then(|terms| terms.timeout.clone()) {
+    if let Some(timeout) = timeout {
         headers.insert("grpc-timeout", timeout);
     }
 }

@@ -7,11 +7,7 @@ use futures_util::{
     future::BoxFuture,
     stream::{self, BoxStream},
 };
-use http::{
-    HeaderMap, HeaderValue, Method, Request, Version,
-    header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
-    request::Parts,
-};
+use http::{Method, Request, Version, request::Parts};
 use http_body_util::{BodyExt as _, Full};
 use promptd_mcp::{Failure, Messages, Promptd};
 use tonic::{Status, body::Body};
@@ -21,7 +17,7 @@ use tower::Service as _;
 use crate::grpc::{
     envelope,
     pipeline::{Calls, code_name},
-    protocols::connect::{failure, only},
+    protocols::connect::{as_grpc, failure, single},
 };
 
 /// The calls of an address.
@@ -53,7 +49,9 @@ impl Promptd for McpCalls {
         from: Option<&Parts>,
     ) -> BoxFuture<'static, Result<Bytes, Failure>> {
         let made = self.made(method, &message, from);
-        async move { single(made.await?).await }.map(|answer| answer.map_err(|status| failed(&status))).boxed()
+        async move { Ok(single(made.await?).await?.0) }
+            .map(|answer| answer.map_err(|status: Status| failed(&status)))
+            .boxed()
     }
 
     fn open(
@@ -69,9 +67,7 @@ impl Promptd for McpCalls {
 
 /// The call by gRPC, with the headers of the request that it is made for: token, request id, trace.
 fn request(method: &'static str, message: &Bytes, from: Option<&Parts>) -> Request<Body> {
-    let mut frame = BytesMut::with_capacity(envelope::HEAD_BYTES + message.len());
-    envelope::put(&mut frame, 0, message);
-    let mut request = Request::new(Body::new(Full::new(frame.freeze())));
+    let mut request = Request::new(Body::new(Full::new(envelope::framed(0, message))));
     *request.method_mut() = Method::POST;
     *request.version_mut() = Version::HTTP_2;
     if let Ok(path) = format!("/{method}").parse() {
@@ -81,30 +77,8 @@ fn request(method: &'static str, message: &Bytes, from: Option<&Parts>) -> Reque
         *request.headers_mut() = from.headers.clone();
         *request.extensions_mut() = from.extensions.clone();
     }
-    of_the_call(request.headers_mut());
+    as_grpc(request.headers_mut(), None);
     request
-}
-
-/// Leaves out the headers that say something of the outer message or of its protocol.
-fn of_the_call(headers: &mut HeaderMap) {
-    for name in [ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING] {
-        headers.remove(name);
-    }
-    for name in ["grpc-encoding", "grpc-accept-encoding", "grpc-timeout"] {
-        headers.remove(name);
-    }
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
-}
-
-/// The only message of an answer.
-async fn single(body: Body) -> Result<Bytes, Status> {
-    let body = body.collect().await?;
-    if let Some(status) = body.trailers().and_then(failure) {
-        return Err(status);
-    }
-    let frame = body.to_bytes();
-    let (_, message) = only(&frame)?;
-    Ok(frame.slice_ref(message))
 }
 
 /// The messages of a stream, and how it failed if it did.

@@ -16,14 +16,15 @@ use tonic_types::StatusExt as _;
 
 use super::{Refused, connect};
 use crate::grpc::{
-    Limits,
     budget::Hold,
-    pipeline::{Calls, Error, REQUEST_TIMEOUT, ResponseFuture, collect},
+    pipeline::{Calls, Error, Method, REQUEST_TIMEOUT, ResponseFuture, collect},
     transport::Peer,
 };
 
-/// The call that stands for a request that is not let in.
+/// The call that a request which is not let in is counted as.
 const LIST: &str = "promptd.v1.WorkspaceService/ListWorkspaces";
+/// The call that a listener makes.
+const WATCH: &str = "promptd.v1.WorkspaceService/WatchWorkspace";
 
 /// What each byte of a request counts for: read, the JSON of empty objects takes about so many times its own size.
 const JSON_COST: usize = 32;
@@ -33,12 +34,11 @@ const JSON_COST: usize = 32;
 pub(super) struct Mcp {
     server: HttpServer,
     calls: Calls,
-    limits: Arc<Limits>,
 }
 
 impl Mcp {
-    pub(super) fn new(calls: Calls, limits: Arc<Limits>) -> Self {
-        Self { server: HttpServer::new(Arc::new(McpCalls(calls.clone()))), calls, limits }
+    pub(super) fn new(calls: Calls) -> Self {
+        Self { server: HttpServer::new(Arc::new(McpCalls(calls.clone()))), calls }
     }
 
     /// Answers a request that names one of the server's addresses.
@@ -57,26 +57,31 @@ impl Mcp {
 
     /// The whole request, of a caller that is let in. Until it is answered its size counts as unread.
     async fn arrived(&self, request: Request<Body>) -> Result<(Request<Full<Bytes>>, Option<Hold>), Status> {
+        let limits = self.calls.limits();
         let (head, body) = request.into_parts();
-        if let Err(error) = self.calls.let_in(&head.headers) {
+        if let Err(error) = self.calls.let_in(method(LIST), &head.headers) {
             // As a call it is logged and counted, as every other that is not let in.
             let _ = McpCalls(self.calls.clone()).call(LIST, Bytes::new(), Some(&head)).await;
             return Err(error.into());
         }
         if promptd_mcp::listens(&head.headers) {
             // Later, the client would have been told that it is subscribed.
-            self.calls.has_room_for_a_stream()?;
+            self.calls.has_room(method(WATCH))?;
         }
-        let peer = Peer::of(&head.extensions, &self.limits);
+        let peer = Peer::of(&head.extensions, limits);
         peer.admit();
-        let body = collect(body, MAX_REQUEST_BYTES, &peer, &self.limits);
+        let body = collect(body, MAX_REQUEST_BYTES, &peer, limits);
         let (body, mut hold) = timeout(REQUEST_TIMEOUT, body).await.map_err(|_| Error::RequestTimeout)??;
         if let Some(hold) = &mut hold {
-            let exhausted = |exhausted| Error::exhausted(exhausted, self.limits.retry());
+            let exhausted = |exhausted| Error::exhausted(exhausted, limits.retry());
             hold.grow(body.len() * JSON_COST).map_err(exhausted)?;
         }
         Ok((Request::from_parts(head, Full::new(body)), hold))
     }
+}
+
+fn method(name: &str) -> Method {
+    Method::of(&format!("/{name}"))
 }
 
 /// An answer of the library's, marked where it refuses the request for what it is sent with.

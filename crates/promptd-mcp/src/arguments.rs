@@ -93,7 +93,7 @@ pub(crate) fn of(profile: &proto::Profile, locked: &[String]) -> Vec<PromptArgum
     inputs.into_iter().map(input).chain(fields.map(field)).collect()
 }
 
-/// The encoded request that a prompt's arguments stand for; `is_own`: the profile is the workspace's own.
+/// The encoded request that a prompt's arguments make; `is_own`: the profile is the workspace's own.
 pub(crate) fn request(
     workspace: &str,
     profile: &proto::Profile,

@@ -65,14 +65,7 @@ impl Client {
 
     /// A page of the skills that are shown, with their files.
     pub(crate) async fn skills(&self, id: &str, cursor: Option<String>) -> Result<Page<proto::Skill>, Failure> {
-        let request = proto::ListSkillsRequest {
-            workspace_id: id.into(),
-            include_files: true,
-            only_shown: true,
-            page_token: cursor.unwrap_or_default(),
-            ..Default::default()
-        };
-        let answer: proto::ListSkillsResponse = self.call(method!("WorkspaceService/ListSkills"), &request).await?;
+        let answer = self.list_skills(id, "", cursor.unwrap_or_default()).await?;
         Ok(Page::new(answer.skills, answer.next_page_token))
     }
 
@@ -81,15 +74,25 @@ impl Client {
         if name.is_empty() {
             return Ok(None);
         }
+        Ok(self.list_skills(id, name, String::new()).await?.skills.into_iter().next())
+    }
+
+    /// `name` is empty: of every name.
+    async fn list_skills(
+        &self,
+        id: &str,
+        name: &str,
+        page_token: String,
+    ) -> Result<proto::ListSkillsResponse, Failure> {
         let request = proto::ListSkillsRequest {
             workspace_id: id.into(),
             include_files: true,
             only_shown: true,
             name: name.into(),
+            page_token,
             ..Default::default()
         };
-        let answer: proto::ListSkillsResponse = self.call(method!("WorkspaceService/ListSkills"), &request).await?;
-        Ok(answer.skills.into_iter().next())
+        self.call(method!("WorkspaceService/ListSkills"), &request).await
     }
 
     pub(crate) async fn read_skill(

@@ -139,7 +139,7 @@ fn skill_md(workspace: &str, skill: &proto::Skill) -> Resource {
     }
 }
 
-/// A resource with the media type that its file's name stands for.
+/// A resource with the media type that its file's name suggests.
 pub(crate) fn with_media_type(resource: Resource, path: &str) -> Resource {
     match media_type(path) {
         Some(kind) => resource.with_mime_type(kind),

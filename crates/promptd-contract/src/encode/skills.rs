@@ -81,7 +81,8 @@ pub fn skills<'s>(
     access: SkillAccess<'s>,
     wanted: impl Fn(&Skill) -> bool,
 ) -> impl Iterator<Item = (String, &'s Skill)> + 's {
-    let visible = |skill: &&Skill| wanted(skill) && access.sees(skill) && (!access.only_shown || access.shows(skill));
+    let admits = |skill: &Skill| if access.only_shown { access.shows(skill) } else { access.sees(skill) };
+    let visible = |skill: &&Skill| wanted(skill) && admits(skill);
     let mut visible: Vec<_> = (snapshot.skills.iter())
         .filter(visible)
         .map(|skill| (format!("{}\0{}\0{}", skill.name.to_lowercase(), skill.name, skill.folder), skill))

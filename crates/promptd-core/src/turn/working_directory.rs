@@ -11,7 +11,7 @@ pub const MAX_WORKING_DIRECTORY_BYTES: usize = 4_096;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkingDirectory(String);
 
-/// Why a path is no folder of a workspace.
+/// Why a path is not a folder of a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotInside {
     /// It begins with `/`.

@@ -47,7 +47,7 @@ pub(super) struct ReadDocument {
 impl Document {
     /// Reads a document from a file's bytes.
     pub(super) fn read(path: &Arc<str>, file: &FileBytes, risks: RiskPolicy) -> ReadDocument {
-        let partial = (file.bytes.len() as u64) < file.total;
+        let partial = file.is_partial();
         let Cleaned { text, first_line, mut findings } = clean(&file.bytes, partial, path);
         let (text, risks) = risk::scan(&text, path, risk::Scope::File { first_line }).settle(text, risks);
         findings.extend(risks);

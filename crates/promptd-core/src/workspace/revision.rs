@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Nested, Snapshot, Visibility};
+use super::{Document, Nested, Snapshot, Visibility};
 use crate::digest::Digest;
 
 /// The name of a snapshot's content: 64 lower-case hex digits.
@@ -38,9 +38,7 @@ pub(super) fn of(snapshot: &Snapshot) -> Revision {
     }
     // A last good version differs from the input that is on disk now; and of a long file only the head is an input.
     hash.field("documents");
-    for document in snapshot.documents.values() {
-        hash.field(&*document.path).field(&*document.sha256).field(document.total_bytes.to_be_bytes());
-    }
+    documents(&mut hash, snapshot.documents.values().map(|document| &**document));
     if !snapshot.manifest.context.nested.is_empty() {
         nested(&mut hash, &snapshot.nested);
     }
@@ -56,12 +54,16 @@ pub(super) fn of(snapshot: &Snapshot) -> Revision {
     Revision(hash.finish())
 }
 
+fn documents<'d>(hash: &mut FieldHash, documents: impl Iterator<Item = &'d Document>) {
+    for document in documents {
+        hash.field(&*document.path).field(&*document.sha256).field(document.total_bytes.to_be_bytes());
+    }
+}
+
 /// A folder that comes or goes changes what a turn there is told.
 fn nested(hash: &mut FieldHash, nested: &Nested) {
     hash.field("nested");
-    for document in nested.documents() {
-        hash.field(&*document.path).field(&*document.sha256).field(document.total_bytes.to_be_bytes());
-    }
+    documents(hash, nested.documents());
     hash.field("folders").field([u8::from(nested.is_partial)]);
     for (folder, unsearched) in &nested.folders {
         hash.field(&**folder).field(format!("{unsearched:?}"));

@@ -39,6 +39,14 @@ pub struct FileBytes {
     pub total: u64,
 }
 
+impl FileBytes {
+    /// Whether the file goes on where the limit ended.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        (self.bytes.len() as u64) < self.total
+    }
+}
+
 /// One entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {

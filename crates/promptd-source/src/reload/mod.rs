@@ -319,7 +319,7 @@ mod tests {
     use super::*;
     use crate::options::WatchMode;
 
-    /// A loop that has been started with one workspace, and stands still.
+    /// A loop that has been started with one workspace, and waits.
     fn started(ws: &Path, options: Options) -> (Reload, Sender<Message>) {
         let (sender, inbox) = mpsc::channel();
         let mut reload = Reload::new(options, Arc::default(), Arc::default(), Arc::default(), Err(None), inbox);

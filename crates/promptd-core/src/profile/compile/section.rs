@@ -20,9 +20,9 @@ fn active_skill_deps(names: &Names) -> TurnFields {
     names.deps("active_skill") | TurnFields::SKILLS | TurnFields::CONVERSATION
 }
 
-/// Which summaries are shown follows from the cut, which inputs may move.
 /// What says which context files are shown.
 const CONTEXT_FILES_DEPS: TurnFields = TurnFields::CONTEXT_FILES.with(TurnFields::WORKING_DIRECTORY);
+/// Which summaries are shown follows from the cut, which inputs may move.
 const TREE_DEPS: TurnFields = TurnFields::SUMMARIES.with(TurnFields::SESSION_INPUTS);
 
 impl Compiler<'_> {

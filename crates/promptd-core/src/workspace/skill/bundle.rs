@@ -81,7 +81,7 @@ impl Bundle<'_> {
                 sha256: sha256_hex(&file.bytes),
                 path: path.into(),
                 size: file.total,
-                whole: file.bytes.len() as u64 == file.total,
+                whole: !file.is_partial(),
             }),
             Err(error) => self.warn(&path, error, ReadAs::File),
         }

@@ -153,8 +153,7 @@ impl Loader<'_, '_> {
             Ok(file) => {
                 let sha256 = sha256_hex(&file.bytes);
                 self.collector.inputs.insert(folder.file.as_str().into(), Arc::clone(&sha256));
-                let partial = (file.bytes.len() as u64) < file.total;
-                match self.draft(&file.bytes, partial, folder) {
+                match self.draft(&file.bytes, file.is_partial(), folder) {
                     Ok(draft) => return Some(Read { bytes: file.bytes, sha256, draft }),
                     Err(faults) => (faults, true),
                 }

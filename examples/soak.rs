@@ -45,6 +45,9 @@ struct Args {
     /// Lets one call of the file system in so many fail.
     #[arg(long, value_name = "N")]
     fail_one_in: Option<u64>,
+    /// How many bytes of text stay loaded; all by default.
+    #[arg(long, value_name = "SIZE", value_parser = promptd::config::bytes)]
+    resident: Option<usize>,
     /// Where the workspaces are made; a temporary folder by default.
     #[arg(long)]
     folder: Option<PathBuf>,
@@ -58,8 +61,8 @@ fn main() -> ExitCode {
     }
     .unwrap();
     let faults = if args.workspaces < 1_000 {
-        let Args { saves, workspaces, seed, fail_one_in, .. } = args;
-        let plan = Plan { saves, workspaces, seed, fail_one_in };
+        let Args { saves, workspaces, seed, fail_one_in, resident, .. } = args;
+        let plan = Plan { saves, workspaces, seed, fail_one_in, resident };
         let bar = bar(args.saves);
         let began = Instant::now();
         let report = soak::run(folder.path(), &plan, &|| bar.inc(1));
@@ -94,6 +97,8 @@ fn print(report: &Report) {
     println!("mixed       {}", report.mixed);
     println!("half        {}", report.half.len());
     println!("failed calls {}", report.failed_calls);
+    println!("never loaded {}", report.never_loaded);
+    println!("evictions   {}", report.evictions);
     println!("reads       {}", report.reads);
     println!("revisions   {}", report.published);
     println!("sweep hits  {}", report.sweep_hits);

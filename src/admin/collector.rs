@@ -12,7 +12,7 @@ use prometheus_client::{
 use promptd_core::finding::{Code, Finding, Severity};
 use promptd_source::{
     Mode, Status,
-    store::{State, Store},
+    store::{ResidentStatus, State, Store},
 };
 
 /// Collects from the store and from the source's status.
@@ -41,6 +41,10 @@ impl SourceCollector {
                 State::Ready(loaded) => {
                     *states.entry("ready").or_default() += 1;
                     count(&loaded.snapshot.findings);
+                }
+                State::Cold(cold) => {
+                    *states.entry("ready").or_default() += 1;
+                    count(&cold.outline.snapshot().findings);
                 }
                 State::Invalid(found) => {
                     *states.entry("invalid").or_default() += 1;
@@ -91,6 +95,17 @@ fn reloading(status: &Status, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resul
     seconds(encoder, "reload_lag", help, &status.lag)
 }
 
+fn resident(status: &ResidentStatus, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let bytes =
+        encoder.encode_descriptor("resident", "Text of loaded workspaces", Some(&Unit::Bytes), MetricType::Gauge)?;
+    status.bytes.encode(bytes)?;
+    metric(encoder, "resident_workspaces", "Workspaces loaded", &status.workspaces)?;
+    metric(encoder, "resident_hits", "Calls that found their workspace loaded", &status.hits)?;
+    metric(encoder, "resident_misses", "Calls that waited for their workspace to be loaded", &status.misses)?;
+    metric(encoder, "resident_evictions", "Workspaces that were unloaded to make room", &status.evictions)?;
+    seconds(encoder, "resident_wait", "Time that calls waited for their workspace to be loaded", &status.wait)
+}
+
 fn metric(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, metric: &impl EncodeMetric) -> fmt::Result {
     metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
 }
@@ -103,7 +118,8 @@ impl Collector for SourceCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.workspaces(&mut encoder)?;
         watching(&self.status, &mut encoder)?;
-        reloading(&self.status, &mut encoder)
+        reloading(&self.status, &mut encoder)?;
+        resident(self.store.resident(), &mut encoder)
     }
 }
 

@@ -12,7 +12,6 @@ use promptd::{
     config::{Config, INSPECTOR_PORT, Overrides},
     grpc::{Access, Inspector, NoTelemetry, Options, Server},
 };
-use promptd_source::store::Store;
 
 use super::{
     CommandResult, Failure, folder, load,
@@ -71,7 +70,7 @@ fn serve_only(argument: &str, config: &mut Config) -> Result<(), Failure> {
 
 async fn inspect(config: &Config, arguments: &Arguments, logs: Logs) -> CommandResult {
     let mut stop = StopSignals::listen()?;
-    let (store, source) = (Arc::new(Store::with_history(config.revisions)), Arc::new(OnceLock::new()));
+    let (store, source) = (Arc::new(serve::store(config)), Arc::new(OnceLock::new()));
     serve::rescan_on_hangup(Arc::clone(&source))?;
     let inspector = bind(arguments.listen, &logs).await?;
     let url = inspector::url(inspector.address(), false);

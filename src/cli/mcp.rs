@@ -58,7 +58,7 @@ fn known(store: &Store, id: Option<&str>) -> Result<(), Failure> {
 
 async fn serve(config: &Config, id: Option<String>, logs: Logs) -> CommandResult {
     let mut stop = StopSignals::listen()?;
-    let (store, source) = (Arc::new(Store::with_history(config.revisions)), Arc::new(OnceLock::new()));
+    let (store, source) = (Arc::new(serve::store(config)), Arc::new(OnceLock::new()));
     serve::rescan_on_hangup(Arc::clone(&source))?;
     let backend = serve::backend(config, &store, &source, &Arc::new(Access::open()), Arc::new(NoTelemetry));
     let server = Server::of_process(config.grpc.clone(), backend);

@@ -19,7 +19,7 @@ pub use shape::Shape;
 pub use table::{Setting, TABLE, markdown};
 #[cfg(feature = "inspector")]
 pub use values::inspector_listen;
-pub use values::{Base, address, log_level};
+pub use values::{Base, address, bytes, log_level};
 
 #[cfg(feature = "inspector")]
 use std::fmt;
@@ -49,6 +49,8 @@ pub struct Config {
     pub source: promptd_source::Options,
     /// `revisions`.
     pub revisions: History,
+    /// `workspaces.resident`, in bytes of text; `None`: all workspaces stay loaded.
+    pub resident: Option<usize>,
     /// `auth.tokens_file`; absolute.
     pub tokens_file: Option<PathBuf>,
     /// `tls`.
@@ -149,6 +151,8 @@ pub struct Overrides {
     pub root: Option<PathBuf>,
     /// `--workspace`: added to those of the file, of which it replaces the one of the same id.
     pub single: Vec<SingleWorkspace>,
+    /// `--resident`: as it is written, and in bytes.
+    pub resident: Option<(String, usize)>,
     /// `PROMPTD_LOG`.
     pub log_level: Option<(String, Targets)>,
 }

@@ -71,6 +71,12 @@ pub const TABLE: &[Setting] = &[
         "[]",
         "Single workspaces, each `DIR` or `ID=DIR`; without an id the name of the folder is the id. Flag `--workspace`.",
     ),
+    fixed(
+        "workspaces.resident",
+        Shape::Size { least: 0 },
+        "null",
+        "How many bytes of text stay loaded, of the workspaces that calls used last; the others are loaded again when one is called. Unset: all. See [operating.md](../operating.md#more-workspaces-than-memory). Flag `--resident`.",
+    ),
     fixed("profiles", PATH, "profiles", "The folder of the operator's own profiles; it need not exist."),
     fixed("allowed_link_targets", PATHS, "[]", "Folders that links in a workspace may lead to."),
     live(

@@ -18,6 +18,7 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
         grpc,
         source,
         revisions,
+        resident,
         tokens_file,
         tls,
         admin,
@@ -39,7 +40,7 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
     assert_eq!(grpc, grpc::Options::default());
     let profiles = Some("/etc/promptd/profiles".into());
     assert_eq!(source, promptd_source::Options { profiles, ..promptd_source::Options::default() });
-    assert_eq!(revisions, History::default());
+    assert_eq!((revisions, resident), (History::default(), None));
     assert_eq!((tokens_file, tls, admin), (None, None, None));
     assert_eq!(log, Log { level: Targets::new().with_default(tracing::Level::INFO), format: LogFormat::default() });
     assert_eq!(effective.len(), TABLE.len());
@@ -66,7 +67,7 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
             ("grpc.web_origins", _) => json!(["*"]),
             ("otlp.endpoint", _) => json!("http://collector.internal:4317"),
             ("record.sample" | "otlp.sample", _) => json!(0.5),
-            ("record.max_bytes", _) => json!("77MiB"),
+            ("record.max_bytes" | "workspaces.resident", _) => json!("77MiB"),
             ("record.redact", _) => json!(["user"]),
             (_, "true" | "false") => json!(setting.default != "true"),
             (_, "[]") => json!(["other"]),
@@ -260,13 +261,16 @@ fn flags_win() {
         listen: Some(([127, 0, 0, 1], 0).into()),
         admin: Some(([127, 0, 0, 1], 9).into()),
         root: Some("/flags".into()),
+        resident: Some(("1MiB".into(), 1 << 20)),
         single: vec![SingleWorkspace::parse("a=mine", &base).unwrap()],
         ..Overrides::default()
     };
-    let text = "listen: 127.0.0.1:1\nworkspaces: {root: ws, single: [a=file, b]}\nadmin: {listen: '127.0.0.1:1'}\n";
+    let text = "listen: 127.0.0.1:1\nworkspaces: {root: ws, single: [a=file, b], resident: 7}\n\
+                admin: {listen: '127.0.0.1:1'}\n";
     let config = Config::read(text, "c", Path::new("/etc"), &overrides).unwrap();
     assert_eq!((config.grpc.listen.port(), config.admin.unwrap().port()), (0, 9));
     assert_eq!(config.source.roots, [Path::new("/flags")]);
+    assert_eq!((config.resident, config.effective["workspaces.resident"].as_str()), (Some(1 << 20), Some("1MiB")));
     assert_eq!(config.effective["workspaces.root"], "/flags");
     let single: Vec<_> =
         config.source.workspaces.iter().map(|(id, folder)| (id.as_str(), folder.to_str().unwrap())).collect();

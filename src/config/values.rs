@@ -35,7 +35,7 @@ fn whole_days(text: &str) -> Option<Duration> {
 }
 
 /// A size such as `4MiB`, or a plain number of bytes.
-pub(super) fn bytes(text: &str) -> Result<usize, String> {
+pub fn bytes(text: &str) -> Result<usize, String> {
     let text = text.trim();
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = match text[digits.len()..].trim() {

@@ -118,7 +118,7 @@ fn served(service: &Service, tokens: &Receiver<Arc<Contents>>) -> Served {
     let revision = |state: &State| match state {
         State::Ready(loaded) => Ok(loaded.snapshot.revision.to_string()),
         State::Invalid(findings) => Err(findings.to_vec()),
-        State::Gone => panic!("gone"),
+        State::Cold(_) | State::Gone => panic!("{state:?}"),
     };
     let status = service.source.status();
     Served {
@@ -237,7 +237,7 @@ fn check(
 fn is_reported(service: &Service, tokens: &Receiver<Arc<Contents>>) -> bool {
     let has_finding = |state: &State| match state {
         State::Ready(loaded) => loaded.snapshot.findings.iter().any(|finding| finding.severity != Severity::Info),
-        State::Invalid(_) | State::Gone => true,
+        State::Cold(_) | State::Invalid(_) | State::Gone => true,
     };
     !service.source.status().problems().is_empty()
         || tokens.borrow().values().any(Result::is_err)

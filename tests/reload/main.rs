@@ -11,6 +11,7 @@ mod injected;
 mod last_good;
 mod nested;
 mod places;
+mod resident;
 mod saves;
 mod service;
 mod site;
@@ -77,7 +78,7 @@ fn what_changes_nothing_makes_no_revision() {
 #[test]
 fn three_hundred_random_saves() {
     let folder = tempfile::tempdir().unwrap();
-    let plan = soak::Plan { saves: 300, workspaces: 12, seed: 7, fail_one_in: None };
+    let plan = soak::Plan { saves: 300, workspaces: 12, seed: 7, fail_one_in: None, resident: None };
     let report = soak::run(folder.path(), &plan, &|| {});
     assert_eq!(report.saves, 300);
     assert!(report.reads > 300 && report.published > 200);
@@ -88,8 +89,18 @@ fn three_hundred_random_saves() {
 #[test]
 fn three_hundred_random_saves_while_calls_fail() {
     let folder = tempfile::tempdir().unwrap();
-    let plan = soak::Plan { saves: 300, workspaces: 12, seed: 11, fail_one_in: Some(500) };
+    let plan = soak::Plan { saves: 300, workspaces: 12, seed: 11, fail_one_in: Some(500), resident: None };
     let report = soak::run(folder.path(), &plan, &|| {});
     assert!(report.saves == 300 && report.failed_calls > 20, "{}", report.failed_calls);
+    assert_eq!(report.faults(), Vec::<String>::new());
+}
+
+/// The same with room for about one workspace of twelve.
+#[test]
+fn three_hundred_random_saves_of_what_is_mostly_not_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = soak::Plan { saves: 300, workspaces: 12, seed: 13, fail_one_in: None, resident: Some(4 << 10) };
+    let report = soak::run(folder.path(), &plan, &|| {});
+    assert!(report.saves == 300 && report.evictions > 300, "{} evictions", report.evictions);
     assert_eq!(report.faults(), Vec::<String>::new());
 }

@@ -38,7 +38,12 @@ pub struct Service {
 
 impl Service {
     pub fn start(options: Options) -> Self {
-        let store = Arc::new(Store::default());
+        Self::with_resident(options, None)
+    }
+
+    /// Of whose workspaces only so many bytes stay loaded.
+    pub fn with_resident(options: Options, resident: Option<usize>) -> Self {
+        let store = Arc::new(Store::default().with_resident(resident));
         let source = Source::start(options, Arc::clone(&store), Arc::default()).unwrap();
         Self { store, source, waiting: waiting() }
     }
@@ -103,6 +108,7 @@ pub fn wait_within(
         let mut ids = store.watch_ids();
         loop {
             if let Some(mut states) = store.watch(id) {
+                store.wake(id);
                 let state = states.wait_for(|state| matches!(**state, State::Gone) || wanted(state)).await;
                 match state.map(|state| Arc::clone(&state)) {
                     Ok(state) if !matches!(*state, State::Gone) => return state,

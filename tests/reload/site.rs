@@ -166,7 +166,7 @@ impl Site {
 pub fn served(state: &State) -> Option<&Hashes> {
     match state {
         State::Ready(loaded) => Some(&loaded.snapshot.inputs),
-        State::Invalid(_) | State::Gone => None,
+        State::Cold(_) | State::Invalid(_) | State::Gone => None,
     }
 }
 

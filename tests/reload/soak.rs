@@ -14,6 +14,8 @@ use std::{
 };
 
 use promptd_core::finding::Finding;
+use tokio::time::timeout;
+
 use promptd_source::{
     faults::Faults,
     store::{State, Store},
@@ -35,6 +37,8 @@ pub struct Plan {
     pub seed: u64,
     /// One call of the file system in so many fails.
     pub fail_one_in: Option<u64>,
+    /// So many bytes of text stay loaded; `None`: all.
+    pub resident: Option<usize>,
 }
 
 /// What a soak has found.
@@ -59,6 +63,10 @@ pub struct Report {
     pub slowest: BTreeMap<&'static str, Duration>,
     /// Calls that failed.
     pub failed_calls: usize,
+    /// Reads of a workspace that was not loaded in time.
+    pub never_loaded: usize,
+    /// Workspaces that were unloaded.
+    pub evictions: u64,
     pub sweep_hits: u64,
     pub published: u64,
 }
@@ -71,6 +79,7 @@ impl Report {
         let mut gate = |fault: bool, what: String| faults.extend(fault.then_some(what));
         gate(!self.stale.is_empty(), format!("{} stale: {:?}", self.stale.len(), self.stale));
         gate(self.mixed > 0, format!("{} mixed", self.mixed));
+        gate(self.never_loaded > 0, format!("{} reads of what was never loaded", self.never_loaded));
         gate(!self.half.is_empty(), format!("{} half: {:?}", self.half.len(), self.half));
         faults
     }
@@ -125,7 +134,7 @@ pub fn run(folder: &Path, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Report {
     };
     let sites: Vec<Site> =
         (0..plan.workspaces).map(|i| Site::new(&root, &aside, &format!("ws-{i:02}"), shape(i))).collect();
-    let service = Service::start(options(&root));
+    let service = Service::with_resident(options(&root), plan.resident);
     let failed_calls = Arc::new(AtomicUsize::new(0));
     let faults = plan.fail_one_in.map(|one_in| fail(folder, one_in, plan.seed, Arc::clone(&failed_calls)));
     let looked_at: Vec<_> = sites.iter().map(|site| (site.id.to_string(), Arc::clone(&site.seen))).collect();
@@ -153,9 +162,10 @@ pub fn run(folder: &Path, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Report {
             writer.join().unwrap();
         }
         drop(is_done);
-        let (reads, mixed, half) = reader.join().unwrap();
+        let read = reader.join().unwrap();
         let mut report = report.lock().unwrap();
-        (report.reads, report.mixed, report.half) = (reads, mixed, half);
+        let Report { reads, mixed, half, never_loaded, .. } = read;
+        (report.reads, report.mixed, report.half, report.never_loaded) = (reads, mixed, half, never_loaded);
     });
     drop(faults);
     let mut report = report.into_inner().unwrap();
@@ -163,6 +173,7 @@ pub fn run(folder: &Path, plan: &Plan, progress: &(dyn Fn() + Sync)) -> Report {
     report.lags.sort();
     report.swap_lags.sort();
     report.removal_lags.sort();
+    report.evictions = service.store.resident().evictions.get();
     report.sweep_hits = service.source.status().sweep_hits.get();
     report.published = service.source.status().published.get();
     report
@@ -221,33 +232,37 @@ fn write(
 }
 
 /// Reads every workspace over and over, and counts the states seen, those mixed and those half-written.
-fn read_on(store: &Store, sites: &[(String, Arc<Mutex<Allowed>>)], done: &AtomicBool) -> (usize, usize, Vec<String>) {
-    let (mut reads, mut mixed, mut half) = (0, 0, Vec::new());
-    let empty = sha256(b"");
+fn read_on(store: &Store, sites: &[(String, Arc<Mutex<Allowed>>)], done: &AtomicBool) -> Report {
+    let mut report = Report::default();
+    let (waiting, empty) = (waiting(), sha256(b""));
     let mut last: BTreeMap<&str, Hashes> = BTreeMap::new();
     while !done.load(Relaxed) {
         for (id, allowed) in sites {
-            let Some(state) = store.get(id) else { continue };
-            let Some(inputs) = served(&state) else { continue };
-            reads += 1;
+            let (waits, length) = STALE_AFTER;
+            let loaded = waiting.block_on(async { timeout(waits * length, store.loaded(id)).await });
+            let Ok(state) = loaded else {
+                report.never_loaded += 1;
+                continue;
+            };
+            let Some(inputs) = state.as_deref().and_then(served) else { continue };
+            report.reads += 1;
             // Parts that could not be read are of an older version, and the state says so.
-            let is_partial =
-                matches!(&*state, State::Ready(loaded) if loaded.snapshot.active.iter().any(Finding::is_error));
+            let is_partial = matches!(state.as_deref(), Some(State::Ready(loaded)) if loaded.snapshot.active.iter().any(Finding::is_error));
             if last.get(id.as_str()) == Some(inputs) {
                 continue;
             }
             last.insert(id, inputs.clone());
             let allowed = allowed.lock().unwrap();
             let is_whole = allowed.whole.contains(inputs);
-            mixed += usize::from(allowed.swapped && !is_whole && !is_partial);
+            report.mixed += usize::from(allowed.swapped && !is_whole && !is_partial);
             let is_half =
                 |path: &Arc<str>, hash: &Arc<str>| !allowed.texts.contains(&(Arc::clone(path), Arc::clone(hash)));
-            half.extend(inputs.iter().filter(|(path, hash)| is_half(path, hash)).map(|(path, hash)| {
+            report.half.extend(inputs.iter().filter(|(path, hash)| is_half(path, hash)).map(|(path, hash)| {
                 let how = if **hash == *empty { "empty" } else { "cut" };
                 format!("{id}/{path}, {how}")
             }));
         }
         thread::sleep(Duration::from_micros(500));
     }
-    (reads, mixed, half)
+    report
 }

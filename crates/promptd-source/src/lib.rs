@@ -92,6 +92,8 @@ impl Source {
         if let Err(Some(error)) = watcher {
             status.watch_failed(error);
         }
+        let wanted = inbox.clone();
+        store.set_loader(move |id| _ = wanted.send(Message::Wanted(id.clone())));
         let followed = followed(&options);
         let mut reload = Reload::new(options, store, Arc::clone(&status), Arc::clone(&profiles), watcher, messages);
         for kind in followed {

@@ -7,7 +7,7 @@ use std::{
 
 #[cfg(feature = "inspector")]
 use promptd::config::InspectorListen;
-use promptd::config::{Config, Overrides, SingleWorkspace, log_level};
+use promptd::config::{Config, Overrides, SingleWorkspace, bytes, log_level};
 use tracing_subscriber::filter::Targets;
 
 use crate::cli::{
@@ -50,6 +50,9 @@ pub(in crate::cli) struct Served {
     /// The folder of a single workspace; its name is the id if none is given. Can be repeated.
     #[arg(long, value_name = "[ID=]DIR")]
     workspace: Vec<String>,
+    /// How much text stays loaded, such as `200MiB`, of the workspaces that calls used last; all by default.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    resident: Option<(String, usize)>,
 }
 
 impl Served {
@@ -58,6 +61,7 @@ impl Served {
         let overrides = Overrides {
             root: self.workspaces.as_deref().map(root).transpose()?,
             single: self.workspace.iter().map(|text| single(text)).collect::<Result<_, _>>()?,
+            resident: self.resident.clone(),
             ..overrides
         };
         // Workspaces given by flags do not depend on the config of the folder that the command runs in.
@@ -74,6 +78,10 @@ impl Served {
         }
         Ok((loaded, overrides))
     }
+}
+
+fn size(text: &str) -> Result<(String, usize), String> {
+    bytes(text).map(|size| (text.to_owned(), size)).map_err(|wanted| format!("must be {wanted}"))
 }
 
 fn level(text: &str) -> Result<(String, Targets), String> {

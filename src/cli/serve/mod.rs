@@ -81,7 +81,7 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
     let config = &loaded.config;
     arguments::warn_of_folders(config);
     let mut stop = StopSignals::listen()?;
-    let (store, status) = (Arc::new(Store::with_history(config.revisions)), Arc::new(Status::default()));
+    let (store, status) = (Arc::new(store(config)), Arc::new(Status::default()));
     let source = Arc::new(OnceLock::new());
     rescan_on_hangup(Arc::clone(&source))?;
     let mut registry = Registry::with_prefix("promptd");
@@ -187,6 +187,11 @@ fn loaded_so_far(status: &Status) -> String {
 fn served(status: &Status) -> String {
     let count = |gauge: &Gauge| thousands(gauge.get().try_into().unwrap_or_default());
     format!("workspaces: {}, polled: {}", count(&status.workspaces), count(&status.polled))
+}
+
+/// What the workspaces are kept in.
+pub(super) fn store(config: &Config) -> Store {
+    Store::with_history(config.revisions).with_resident(config.resident)
 }
 
 pub(super) fn backend(

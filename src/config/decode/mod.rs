@@ -24,7 +24,7 @@ use promptd_core::{
 use promptd_source::store::History;
 use serde_json::Value;
 
-use self::read::{choice, count, path, paths, section, size, span, value, values};
+use self::read::{choice, count, path, paths, section, size, size_if_set, span, value, values};
 use super::{
     Base, Config, Log, Overrides, SingleWorkspace, TABLE, Tls, address,
     defaults::over_defaults,
@@ -49,7 +49,7 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
     let base = Base { folder, home: home.as_deref() };
 
     let mut limits = section(&mut root, "limits");
-    let source = source(&mut root, &mut limits, &base, overrides);
+    let (source, resident) = source(&mut root, &mut limits, &base, overrides);
     let insecure = root.bool("insecure").unwrap_or_default();
     let listen_at = root.mark("listen");
     let grpc = grpc::options(&mut root, limits, overrides);
@@ -59,6 +59,7 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
         grpc,
         source,
         revisions: revisions(section(&mut root, "revisions")),
+        resident,
         tokens_file: tokens_file(section(&mut root, "auth"), &base),
         tls: tls(section(&mut root, "tls"), &base),
         admin: admin(section(&mut root, "admin"), overrides),
@@ -103,8 +104,8 @@ fn source(
     limits: &mut Fields<'_, '_>,
     base: &Base<'_>,
     overrides: &Overrides,
-) -> promptd_source::Options {
-    let (roots, workspaces) = workspaces(section(root, "workspaces"), base, overrides);
+) -> (promptd_source::Options, Option<usize>) {
+    let (roots, workspaces, resident) = workspaces(section(root, "workspaces"), base, overrides);
     let (shared_skills, skills) = skills(section(root, "skills"), base);
     let mut watch = section(root, "watch");
     let options = promptd_source::Options {
@@ -127,15 +128,16 @@ fn source(
         ..promptd_source::Options::default()
     };
     watch.finish();
-    options
+    (options, resident)
 }
 
-/// The roots and the single workspaces. One of a flag replaces that of the file with the same id.
+/// The roots, the single workspaces, and how many bytes of them stay loaded. A workspace of a flag replaces that of the file
+/// with the same id.
 fn workspaces(
     mut fields: Fields<'_, '_>,
     base: &Base<'_>,
     overrides: &Overrides,
-) -> (Vec<PathBuf>, Vec<(Id, PathBuf)>) {
+) -> (Vec<PathBuf>, Vec<(Id, PathBuf)>, Option<usize>) {
     let root = path(&mut fields, "root", base);
     let mut ids = BTreeSet::new();
     let mut single = Vec::new();
@@ -148,9 +150,11 @@ fn workspaces(
         }
     }
     single.extend(overrides.single.iter().cloned());
+    let resident = size_if_set(&mut fields, "resident");
+    let resident = overrides.resident.as_ref().map(|(_, bytes)| *bytes).or(resident);
     fields.finish();
     let roots = overrides.root.clone().or(root).into_iter().collect();
-    (roots, single.into_iter().map(|one| (one.id, one.folder)).collect())
+    (roots, single.into_iter().map(|one| (one.id, one.folder)).collect(), resident)
 }
 
 fn skills(mut fields: Fields<'_, '_>, base: &Base<'_>) -> (Vec<PathBuf>, SkillLimits) {
@@ -218,6 +222,7 @@ fn effective(node: &Node, overrides: &Overrides) -> BTreeMap<&'static str, Value
     #[cfg(feature = "inspector")]
     set("inspector.listen", overrides.inspector.map(|listen| listen.to_string()));
     set("workspaces.root", overrides.root.as_ref().map(|root| root.display().to_string()));
+    set("workspaces.resident", overrides.resident.as_ref().map(|(text, _)| text.clone()));
     set("log.level", overrides.log_level.as_ref().map(|(text, _)| text.clone()));
     if let Some(Value::Array(single)) = effective.get_mut("workspaces.single") {
         single.extend(overrides.single.iter().map(|one| format!("{}={}", one.id, one.folder.display()).into()));

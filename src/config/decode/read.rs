@@ -74,6 +74,13 @@ pub(super) fn size(fields: &mut Fields<'_, '_>, key: &'static str) -> usize {
     })
 }
 
+/// The same for a setting that need not be set.
+pub(super) fn size_if_set(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<usize> {
+    let is_set = fields.node(key).is_some();
+    let size = size(fields, key);
+    is_set.then_some(size)
+}
+
 pub(super) fn span(fields: &mut Fields<'_, '_>, key: &'static str) -> Duration {
     let span = match fields.node(key).map(|node| (node, &node.value)) {
         Some((node, Value::Scalar(scalar))) if is_number(node) => {

@@ -75,28 +75,49 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// The workspace at a revision; `None`: the newest.
-    pub(super) fn at(&self, id: &Id, revision: Option<&str>, caller: &Caller) -> Result<Arc<Loaded>, Error> {
-        revision.map_or_else(|| self.newest(id, caller), |revision| self.pinned(id, revision, caller))
+    /// The workspace that a call is for, looked up once; one that is not loaded is waited for.
+    pub(super) async fn find(&self, id: &Id, caller: &Caller) -> Found {
+        // What they may not see is not loaded for them either.
+        Found(if caller.sees(id) { self.store.loaded(id.as_str()).await } else { None })
     }
 
-    /// The newest revision of a workspace.
-    pub(super) fn newest(&self, id: &Id, caller: &Caller) -> Result<Arc<Loaded>, Error> {
-        match self.store.get(id.as_str()).as_deref() {
-            Some(State::Ready(loaded)) => Ok(Arc::clone(loaded)),
-            Some(State::Invalid(faults)) => {
-                Err(Error::WorkspaceInvalid { id: id.to_string(), faults: faults.to_vec() })
-            }
-            Some(State::Gone) | None => Err(self.unknown(id, caller)),
+    /// The same for a request that is not checked yet: nothing is found of what is no id.
+    pub(super) async fn find_named(&self, id: &str, caller: &Caller) -> Found {
+        match Id::parse(id) {
+            Ok(id) => self.find(&id, caller).await,
+            Err(_) => Found(None),
         }
     }
 
-    /// The workspace at an earlier revision.
-    pub(super) fn pinned(&self, id: &Id, revision: &str, caller: &Caller) -> Result<Arc<Loaded>, Error> {
+    /// The workspace that was found, at a revision; `None`: the newest.
+    pub(super) fn at(
+        &self,
+        found: &Found,
+        id: &Id,
+        revision: Option<&str>,
+        caller: &Caller,
+    ) -> Result<Arc<Loaded>, Error> {
+        let Some(revision) = revision else { return self.newest(found, id, caller) };
+        if let Some(State::Ready(loaded)) = found.0.as_deref()
+            && loaded.snapshot.revision.as_str() == revision
+        {
+            return Ok(Arc::clone(loaded));
+        }
         match self.store.at(id.as_str(), revision) {
             Some(Pinned::Held(loaded)) => Ok(loaded),
             Some(Pinned::Expired) => Err(Error::RevisionExpired),
             None => Err(self.unknown(id, caller)),
+        }
+    }
+
+    /// The newest revision of the workspace that was found.
+    pub(super) fn newest(&self, found: &Found, id: &Id, caller: &Caller) -> Result<Arc<Loaded>, Error> {
+        match found.0.as_deref() {
+            Some(State::Ready(loaded)) => Ok(Arc::clone(loaded)),
+            Some(State::Invalid(faults)) => {
+                Err(Error::WorkspaceInvalid { id: id.to_string(), faults: faults.to_vec() })
+            }
+            Some(State::Cold(_) | State::Gone) | None => Err(self.unknown(id, caller)),
         }
     }
 
@@ -113,10 +134,14 @@ impl Backend {
     }
 }
 
+/// The workspace of a call, as it was when the call came; `None`: there is none that the caller may see.
+pub(super) struct Found(Option<Arc<State>>);
+
 /// A workspace as its caller may see it, with context files and findings.
 pub(super) fn workspace_view(id: &Id, state: &State, caller: &Caller) -> proto::Workspace {
     match state {
         State::Ready(loaded) => encode::workspace(id, &loaded.snapshot, loaded.at, caller.skill_access(None)),
+        State::Cold(cold) => encode::outline_summary(id, &cold.outline, cold.at, caller.skill_access(None)),
         State::Invalid(faults) => encode::unusable_workspace(id, faults),
         State::Gone => encode::unusable_workspace(id, &[]),
     }
@@ -126,6 +151,7 @@ pub(super) fn workspace_view(id: &Id, state: &State, caller: &Caller) -> proto::
 pub(super) fn workspace_summary(id: &Id, state: &State, caller: &Caller) -> proto::Workspace {
     match state {
         State::Ready(loaded) => encode::workspace_summary(id, &loaded.snapshot, loaded.at, caller.skill_access(None)),
+        State::Cold(cold) => encode::outline_summary(id, &cold.outline, cold.at, caller.skill_access(None)),
         State::Invalid(faults) => encode::unusable_workspace_summary(id, faults),
         State::Gone => encode::unusable_workspace_summary(id, &[]),
     }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 use jiff::Timestamp;
 
 use super::{
-    backend::named_profile,
+    backend::{Found, named_profile},
     prompt::{PromptService, assembled, chosen},
 };
 use crate::grpc::pipeline::{Error, auth::Caller};
@@ -26,21 +26,22 @@ impl PromptService {
     pub(super) fn diff(
         &self,
         raw: proto::DiffPromptRequest,
+        found: &Found,
         caller: &Caller,
         now: Timestamp,
     ) -> Result<proto::DiffPromptResponse, Error> {
         let limits = self.limits.request.load();
         let mut request = diff_request(raw, &limits, now, |id| caller.must_see(id))?;
         request.turn.skill_access = caller.skills().cloned();
-        let before = self.backend.at(&request.workspace, request.before.as_deref(), caller)?;
+        let before = self.backend.at(found, &request.workspace, request.before.as_deref(), caller)?;
         let (loaded, proposed);
         let after = match &request.after {
             After::Revision(revision) => {
-                loaded = self.backend.at(&request.workspace, revision.as_deref(), caller)?;
+                loaded = self.backend.at(found, &request.workspace, revision.as_deref(), caller)?;
                 &loaded.snapshot
             }
             After::Proposed(tree, paths) => {
-                let newest = self.backend.newest(&request.workspace, caller)?;
+                let newest = self.backend.newest(found, &request.workspace, caller)?;
                 proposed = load_proposed(tree, paths, &newest.snapshot, caller)?;
                 &proposed
             }

@@ -4,10 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::backend::{ReadWorkspaceFile, own_profile};
 use crate::grpc::pipeline::Error;
-use promptd_contract::{
-    encode::{self, SkillAccess},
-    proto,
-};
+use promptd_contract::{encode::SkillAccess, proto};
 use promptd_core::{
     digest::Digest,
     globs::SkillFilter,
@@ -64,7 +61,7 @@ pub(super) fn hidden_reason(snapshot: &Snapshot, path: &str, access: SkillAccess
         let can_name_hidden = access.token.is_some_and(|token| !admits_all(token));
         return can_name_hidden.then_some("it can name skills that the token does not admit");
     }
-    let is_context_file = || encode::context_files(snapshot).any(|document| *document.path == *path);
+    let is_context_file = || snapshot.context_files().any(|document| *document.path == *path);
     if manifest.agent.skip_context_files && is_context_file() {
         Some("the workspace leaves the context files out of every prompt")
     } else if manifest.context.max_chars_total == 0 || manifest.context.max_chars_of(path) == 0 {

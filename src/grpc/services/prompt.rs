@@ -9,7 +9,7 @@ use tonic::{Request, Response, Status};
 
 use super::{
     api::prompt_service_server,
-    backend::{self, Backend, FinishRecord, has_long_filter},
+    backend::{self, Backend, FinishRecord, Found, has_long_filter},
 };
 use crate::grpc::{
     Limits, TracedPrompt,
@@ -49,13 +49,18 @@ pub(super) struct PromptService {
     pub(super) limits: Arc<Limits>,
 }
 
-/// A call that can be answered.
-struct Checked {
+/// A call of which everything is checked but whether its workspace is there.
+struct Decoded {
     request: AssembleRequest,
-    /// The workspace at its revision.
-    loaded: Arc<Loaded>,
     /// What is recorded of it.
     record: Option<FinishRecord>,
+}
+
+/// A call that can be answered.
+struct Checked {
+    decoded: Decoded,
+    /// The workspace at its revision.
+    loaded: Arc<Loaded>,
 }
 
 #[tonic::async_trait]
@@ -69,15 +74,18 @@ impl prompt_service_server::PromptService for PromptService {
         let raw = request.into_inner();
         let (bytes, now) = (raw.encoded_len(), (self.backend.clock)());
         if takes_long || has_long_filter(raw.turn.as_ref().and_then(|turn| turn.skill_filter.as_ref())) {
+            let found = self.backend.find_named(&raw.workspace_id, &caller).await;
             let service = self.clone();
             let assembled = run_heavy(&self.limits, move || {
-                let checked = service.check(raw, &caller, now)?;
-                service.assemble(checked)
+                let decoded = service.decode(raw, &caller, now)?;
+                service.assemble(service.look_up(decoded, &found, &caller)?)
             });
             return Ok(assembled.await??);
         }
-        let checked = self.check(raw, &caller, now)?;
-        let Checked { request, loaded, .. } = &checked;
+        let decoded = self.decode(raw, &caller, now)?;
+        let found = self.backend.find(&decoded.request.workspace, &caller).await;
+        let checked = self.look_up(decoded, &found, &caller)?;
+        let Checked { decoded: Decoded { request, .. }, loaded } = &checked;
         let budgets = chosen(&loaded.snapshot, request.profile.as_ref())?.counts_tokens();
         let counts = counts_long([request.encoding, budgets.then_some(Encoding::DEFAULT)], bytes);
         // A prompt that exceeds its budget is assembled and counted several times.
@@ -98,9 +106,10 @@ impl prompt_service_server::PromptService for PromptService {
         let caller = Caller::of(&request);
         let raw = request.into_inner();
         let now = (self.backend.clock)();
+        let found = self.backend.find_named(&raw.workspace_id, &caller).await;
         let service = self.clone();
         // Two prompts and comparing them: too long for a worker, whatever their size.
-        let compared = run_heavy(&self.limits, move || service.diff(raw, &caller, now));
+        let compared = run_heavy(&self.limits, move || service.diff(raw, &found, &caller, now));
         Ok(Response::new(compared.await??))
     }
 
@@ -111,7 +120,7 @@ impl prompt_service_server::PromptService for PromptService {
         let caller = Caller::of(&request);
         let mut raw = request.into_inner();
         let bytes = raw.encoded_len();
-        let (contract, inputs) = self.contract(&mut raw, &caller)?;
+        let (contract, inputs) = self.contract(&mut raw, &caller).await?;
         let answer =
             move || encode::parse_reply_response(parse_with(&raw.text, raw.heartbeat, &contract, inputs.as_ref()));
         if bytes > MAX_REPLY_IN_PLACE {
@@ -126,27 +135,33 @@ impl prompt_service_server::PromptService for PromptService {
     ) -> Result<Response<proto::PlanHistoryResponse>, Status> {
         let caller = Caller::of(&request);
         let raw = request.into_inner();
+        let found = self.backend.find_named(&raw.workspace_id, &caller).await;
         if raw.encoded_len() > MAX_HISTORY_IN_PLACE {
             let service = self.clone();
-            let planned = run_heavy(&self.limits, move || service.plan(raw, &caller));
+            let planned = run_heavy(&self.limits, move || service.plan(raw, &found, &caller));
             return Ok(Response::new(planned.await??));
         }
-        Ok(Response::new(self.plan(raw, &caller)?))
+        Ok(Response::new(self.plan(raw, &found, &caller)?))
     }
 }
 
 impl PromptService {
-    fn check(&self, mut raw: proto::AssemblePromptRequest, caller: &Caller, now: Timestamp) -> Result<Checked, Error> {
+    fn decode(&self, mut raw: proto::AssemblePromptRequest, caller: &Caller, now: Timestamp) -> Result<Decoded, Error> {
         let record = self.backend.record.as_ref().and_then(|record| record(&mut raw, now));
         let limits = self.limits.request.load();
         let mut request = assemble_request(raw, &limits, now, |id| caller.must_see(id))?;
         request.turn.skill_access = caller.skills().cloned();
-        let loaded = self.backend.at(&request.workspace, request.revision.as_deref(), caller)?;
-        Ok(Checked { request, loaded, record })
+        Ok(Decoded { request, record })
+    }
+
+    fn look_up(&self, decoded: Decoded, found: &Found, caller: &Caller) -> Result<Checked, Error> {
+        let AssembleRequest { workspace, revision, .. } = &decoded.request;
+        let loaded = self.backend.at(found, workspace, revision.as_deref(), caller)?;
+        Ok(Checked { decoded, loaded })
     }
 
     fn assemble(&self, checked: Checked) -> Result<Response<Encoded>, Error> {
-        let Checked { request, loaded, record } = checked;
+        let Checked { decoded: Decoded { request, record }, loaded } = checked;
         let snapshot = &loaded.snapshot;
         let profile = chosen(snapshot, request.profile.as_ref())?;
         let started = now();
@@ -187,10 +202,15 @@ impl PromptService {
         Ok(answer)
     }
 
-    fn plan(&self, raw: proto::PlanHistoryRequest, caller: &Caller) -> Result<proto::PlanHistoryResponse, Error> {
+    fn plan(
+        &self,
+        raw: proto::PlanHistoryRequest,
+        found: &Found,
+        caller: &Caller,
+    ) -> Result<proto::PlanHistoryResponse, Error> {
         let limits = self.limits.request.load();
         let request = plan_request(raw, &limits, |id| caller.must_see(id))?;
-        let loaded = self.backend.newest(&request.workspace, caller)?;
+        let loaded = self.backend.newest(found, &request.workspace, caller)?;
         for (field, name) in
             [("segment_profile", &request.segment_profile), ("rollup_profile", &request.rollup_profile)]
         {
@@ -200,7 +220,7 @@ impl PromptService {
     }
 
     /// The contract of a reply, and the inputs that the request has for it.
-    fn contract(&self, raw: &mut proto::ParseReplyRequest, caller: &Caller) -> Result<ContractOfReply, Error> {
+    async fn contract(&self, raw: &mut proto::ParseReplyRequest, caller: &Caller) -> Result<ContractOfReply, Error> {
         let mut violations = Violations::default();
         let limits = self.limits.request.load();
         let given = raw.inputs.take().map(|given| inputs(given, "inputs", &limits, &mut violations));
@@ -213,7 +233,8 @@ impl PromptService {
             return contract_of(backend::named_profile(&profiles, &name)?, &Map::new(), given);
         };
         caller.must_see(&workspace)?;
-        let loaded = self.backend.newest(&workspace, caller)?;
+        let found = self.backend.find(&workspace, caller).await;
+        let loaded = self.backend.newest(&found, &workspace, caller)?;
         let snapshot = &loaded.snapshot;
         contract_of(chosen(snapshot, named.as_ref())?, &snapshot.manifest.inputs, given)
     }

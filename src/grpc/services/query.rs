@@ -26,6 +26,7 @@ impl Query {
         let has = |text: &str| text.to_lowercase().contains(&self.lower_case);
         let name = match state {
             State::Ready(loaded) => loaded.snapshot.manifest.agent.name.as_str(),
+            State::Cold(cold) => cold.outline.snapshot().manifest.agent.name.as_str(),
             State::Invalid(_) | State::Gone => "",
         };
         self.lower_case.is_empty() || has(id.as_str()) || has(name)

@@ -10,18 +10,19 @@ use super::{backend::workspace_view, revisions::visible_changes};
 use crate::grpc::pipeline::auth::Caller;
 use promptd_contract::proto;
 use promptd_core::id::Id;
-use promptd_source::store::{Loaded, Pinned, State};
+use promptd_source::store::{Loaded, State, Store};
 
 /// One watch.
 pub(super) struct Watch {
-    id: Id,
-    caller: Caller,
-    states: watch::Receiver<Arc<State>>,
-    sent: Sent,
+    pub(super) id: Id,
+    pub(super) caller: Caller,
+    pub(super) store: Arc<Store>,
+    pub(super) states: watch::Receiver<Arc<State>>,
+    pub(super) sent: Sent,
 }
 
-/// What was sent last: `changed_paths` are those that differ from it.
-enum Sent {
+/// What the caller has: `changed_paths` are those that differ from it.
+pub(super) enum Sent {
     /// Nothing, or a revision that is no longer held.
     Nothing,
     Revision(Arc<Loaded>),
@@ -31,21 +32,6 @@ enum Sent {
 }
 
 impl Watch {
-    /// `known` is what the store has of the revision that the caller holds.
-    pub(super) fn new(
-        id: Id,
-        caller: Caller,
-        states: watch::Receiver<Arc<State>>,
-        revision: &str,
-        known: Option<Pinned>,
-    ) -> Self {
-        let sent = match known {
-            Some(Pinned::Held(loaded)) if !revision.is_empty() => Sent::Revision(loaded),
-            _ => Sent::Nothing,
-        };
-        Self { id, caller, states, sent }
-    }
-
     /// The responses. Each is made when the reader is ready for it, so that a slow reader gets the newest state and
     /// nothing is queued.
     pub(super) fn responses(self) -> impl Stream<Item = Result<proto::WatchWorkspaceResponse, Status>> {
@@ -59,7 +45,10 @@ impl Watch {
         }
         loop {
             let state = Arc::clone(&self.states.borrow_and_update());
-            if let Some(response) = self.news(&state) {
+            if matches!(*state, State::Cold(_)) {
+                // It was unloaded just before it was followed.
+                self.store.wake(self.id.as_str());
+            } else if let Some(response) = self.news(&state) {
                 return Some((Ok(response), self));
             }
             // The sender is dropped only after it has sent `Gone`.
@@ -82,6 +71,7 @@ impl Watch {
         }
         self.sent = match &**state {
             State::Ready(loaded) => Sent::Revision(Arc::clone(loaded)),
+            State::Cold(_) => return None,
             State::Invalid(_) => Sent::Invalid(Arc::clone(state)),
             State::Gone => Sent::Gone,
         };

@@ -12,7 +12,7 @@ use super::{
     page::Page,
     query::Query,
     revisions::list_revisions,
-    watch::Watch,
+    watch::{Sent, Watch},
 };
 use crate::grpc::{
     Limits,
@@ -25,9 +25,10 @@ use promptd_contract::{
 };
 use promptd_core::{
     globs::SkillFilter,
+    id::Id,
     workspace::{Skill, Snapshot},
 };
-use promptd_source::store::State;
+use promptd_source::store::{Loaded, State};
 
 /// The most skills of a workspace that is looked through on a worker thread; with their files so many.
 const MAX_LISTED_IN_PLACE: usize = 500;
@@ -66,7 +67,7 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
     ) -> Result<Response<proto::GetWorkspaceResponse>, Status> {
         let caller = Caller::of(&request);
         let id = caller.workspace(&request.get_ref().workspace_id)?;
-        let loaded = self.backend.newest(&id, &caller)?;
+        let loaded = self.newest(&id, &caller).await?;
         let access = SkillAccess { only_shown: request.get_ref().only_shown, ..caller.skill_access(None) };
         let mut workspace = encode::workspace(&id, &loaded.snapshot, loaded.at, access);
         if access.only_shown {
@@ -86,9 +87,12 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let caller = Caller::of(&request);
         let request = request.into_inner();
         let id = caller.workspace(&request.workspace_id)?;
-        let states = self.backend.store.watch(id.as_str()).ok_or_else(|| self.backend.unknown(&id, &caller))?;
-        let known = self.backend.store.at(id.as_str(), &request.known_revision);
-        let watch = Watch::new(id, caller, states, &request.known_revision, known);
+        let store = Arc::clone(&self.backend.store);
+        // Followed first: then it stays loaded.
+        let states = store.watch(id.as_str()).ok_or_else(|| self.backend.unknown(&id, &caller))?;
+        let found = self.backend.find(&id, &caller).await;
+        let known = self.backend.at(&found, &id, Some(&request.known_revision), &caller).ok();
+        let watch = Watch { id, caller, store, states, sent: known.map_or(Sent::Nothing, Sent::Revision) };
         Ok(Response::new(Box::pin(watch.responses())))
     }
 
@@ -98,7 +102,7 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
     ) -> Result<Response<proto::ListRevisionsResponse>, Status> {
         let caller = Caller::of(&request);
         let id = caller.workspace(&request.get_ref().workspace_id)?;
-        self.backend.newest(&id, &caller)?;
+        self.newest(&id, &caller).await?;
         let revisions = self.backend.store.revisions(id.as_str()).ok_or_else(|| self.backend.unknown(&id, &caller))?;
         let heavy = revisions.iter().any(|loaded| loaded.snapshot.skills.len() > MAX_LISTED_IN_PLACE);
         let list = move || list_revisions(&revisions, caller.skill_access(None));
@@ -112,7 +116,7 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let caller = Caller::of(&request);
         let request = request.into_inner();
         let workspace = caller.workspace(&request.workspace_id)?;
-        let loaded = self.backend.newest(&workspace, &caller)?;
+        let loaded = self.newest(&workspace, &caller).await?;
         let files_of_all = request.include_files && request.name.is_empty();
         let most = if files_of_all { MAX_LISTED_WITH_FILES } else { MAX_LISTED_IN_PLACE };
         let heavy = loaded.snapshot.skills.len() > most || has_long_filter(request.skill_filter.as_ref());
@@ -127,7 +131,7 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let caller = Caller::of(&request);
         let request = request.into_inner();
         let workspace = caller.workspace(&request.workspace_id)?;
-        let loaded = self.backend.newest(&workspace, &caller)?;
+        let loaded = self.newest(&workspace, &caller).await?;
         let heavy = has_long_filter(request.skill_filter.as_ref());
         let raw = request.skill_filter;
         let filter = move || check_filter(raw);
@@ -147,12 +151,19 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let caller = Caller::of(&request);
         let request = request.into_inner();
         let workspace = caller.workspace(&request.workspace_id)?;
-        let loaded = self.backend.newest(&workspace, &caller)?;
+        let loaded = self.newest(&workspace, &caller).await?;
         let read = Arc::clone(&self.backend.read_workspace_file);
         let reading = run_blocking(&self.limits, move || {
             read_file(&loaded.snapshot, &request.path, caller.skill_access(None), &read)
         });
         Ok(Response::new(reading.await??))
+    }
+}
+
+impl WorkspaceService {
+    async fn newest(&self, id: &Id, caller: &Caller) -> Result<Arc<Loaded>, Error> {
+        let found = self.backend.find(id, caller).await;
+        self.backend.newest(&found, id, caller)
     }
 }
 

@@ -25,7 +25,7 @@ pub use self::{
     sink::Encoded,
     skills::{SkillAccess, skill, skills},
     workspace::{
-        context_files, revision, unusable_workspace, unusable_workspace_summary, workspace, workspace_summary,
+        outline_summary, revision, unusable_workspace, unusable_workspace_summary, workspace, workspace_summary,
     },
 };
 use self::{

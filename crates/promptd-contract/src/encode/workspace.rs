@@ -11,16 +11,16 @@ use promptd_core::{
     finding::Finding,
     id::Id,
     text::clamped,
-    workspace::{CONTEXT_FILES, Document, Snapshot},
+    workspace::{ContextSize, Document, Outline, Snapshot},
 };
 
 /// With its context files and findings.
 #[must_use]
 pub fn workspace(id: &Id, snapshot: &Snapshot, loaded_at: Timestamp, access: SkillAccess<'_>) -> proto::Workspace {
     proto::Workspace {
-        context_files: context_files(snapshot).map(context_file).collect(),
+        context_files: snapshot.context_files().map(context_file).collect(),
         findings: findings(access.findings(snapshot)),
-        ..workspace_summary(id, snapshot, loaded_at, access)
+        ..summary(id, snapshot, ContextSize::of(snapshot), loaded_at, access)
     }
 }
 
@@ -32,15 +32,26 @@ pub fn workspace_summary(
     loaded_at: Timestamp,
     access: SkillAccess<'_>,
 ) -> proto::Workspace {
+    summary(id, snapshot, ContextSize::of(snapshot), loaded_at, access)
+}
+
+/// The same of a workspace that is not loaded.
+#[must_use]
+pub fn outline_summary(id: &Id, outline: &Outline, loaded_at: Timestamp, access: SkillAccess<'_>) -> proto::Workspace {
+    summary(id, outline.snapshot(), outline.context(), loaded_at, access)
+}
+
+fn summary(
+    id: &Id,
+    snapshot: &Snapshot,
+    context: ContextSize,
+    loaded_at: Timestamp,
+    access: SkillAccess<'_>,
+) -> proto::Workspace {
     let visible = || snapshot.skills.iter().filter(|skill| access.sees(skill));
     let shown = visible().filter(|skill| skill.is_shown()).count();
     let [errors, warnings] = counts(access.findings(snapshot));
-    let sizes = context_files(snapshot).map(size);
-    let context_size = sizes.fold(proto::Size::default(), |sum, size| proto::Size {
-        bytes: sum.bytes + size.bytes,
-        chars: sum.chars + size.chars,
-        tokens: None,
-    });
+    let size = proto::Size { bytes: context.bytes as u64, chars: context.chars as u64, tokens: None };
     proto::Workspace {
         id: id.to_string(),
         revision: snapshot.revision.to_string(),
@@ -54,7 +65,7 @@ pub fn workspace_summary(
         findings: Vec::new(),
         errors,
         warnings,
-        context_size: Some(context_size),
+        context_size: Some(size),
         locked: snapshot.manifest.locked.iter().map(|lock| lock.name().to_owned()).collect(),
     }
 }
@@ -91,20 +102,10 @@ pub fn unusable_workspace_summary(id: &Id, faults: &[Finding]) -> proto::Workspa
     proto::Workspace { id: id.to_string(), errors, warnings, ..Default::default() }
 }
 
-/// The context files that are there, in prompt order; then the nested ones of all folders, by path.
-pub fn context_files(snapshot: &Snapshot) -> impl Iterator<Item = &Document> {
-    let configured = snapshot.manifest.context.files.iter().map(|file| file.path.as_str());
-    let paths = CONTEXT_FILES.into_iter().chain(configured);
-    paths.filter_map(|path| snapshot.document(path)).chain(snapshot.nested.documents())
-}
-
 fn context_file(document: &Document) -> proto::ContextFile {
-    let size = Some(size(document));
+    let size = proto::Size { bytes: document.text.len() as u64, chars: document.chars as u64, tokens: None };
+    let size = Some(size);
     proto::ContextFile { path: document.path.to_string(), sha256: document.sha256.to_string(), size }
-}
-
-fn size(document: &Document) -> proto::Size {
-    proto::Size { bytes: document.text.len() as u64, chars: document.chars as u64, tokens: None }
 }
 
 fn timestamp(at: Timestamp) -> prost_types::Timestamp {

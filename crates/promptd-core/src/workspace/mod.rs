@@ -16,6 +16,7 @@ mod manifest;
 mod memory;
 mod nested;
 mod origin;
+mod outline;
 #[cfg(test)]
 mod properties;
 mod revision;
@@ -39,6 +40,7 @@ pub use nested::{
     MAX_NESTED_BYTES, MAX_NESTED_DEPTH, MAX_NESTED_FILES, MAX_NESTED_FOLDERS, Nested, NotFound, Unsearched,
 };
 pub use origin::{MAX_PREVIOUS, Origin};
+pub use outline::{ContextSize, Outline};
 pub use revision::{FORMAT, Revision};
 pub use skill::{
     BundledFile, MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES, MAX_FOLDERS_SEARCHED, MAX_SKILL_BYTES, MAX_SKILL_DEPTH,

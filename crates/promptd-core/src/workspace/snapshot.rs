@@ -2,8 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Document, Manifest, Nested, Revision, Skill, revision};
-use crate::{finding::Finding, id::Id, profile::ProfileSet, settings::Settings};
+use super::{CONTEXT_FILES, Document, MANIFEST, Manifest, Nested, Revision, SKILL_FILE, Skill, files::join, revision};
+use crate::{
+    finding::{Code, Finding, Place},
+    id::Id,
+    profile::ProfileSet,
+    settings::Settings,
+};
 
 /// A workspace at one revision.
 #[derive(Debug, Clone)]
@@ -69,6 +74,28 @@ impl Snapshot {
         }
         snapshot.revision = revision::of(&snapshot);
         snapshot
+    }
+
+    /// The context files that are there, in prompt order; then the nested ones of all folders, by path.
+    pub fn context_files(&self) -> impl Iterator<Item = &Document> {
+        let configured = self.manifest.context.files.iter().map(|file| file.path.as_str());
+        let paths = CONTEXT_FILES.into_iter().chain(configured);
+        paths.filter_map(|path| self.document(path)).chain(self.nested.documents())
+    }
+
+    /// Whether a part of it is of an earlier version than what is on disk: that is invalid, or could not be read.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        let is_input = |path: &str, sha256: &str| self.inputs.get(path).is_some_and(|input| **input == *sha256);
+        let manifest = self.manifest_sha256.is_empty() && !self.inputs.contains_key(MANIFEST);
+        let documents = self.documents.values().map(|document| &**document).chain(self.nested.documents());
+        let is_of_before = |finding: &Finding| {
+            finding.place == Place::Unplaced && matches!(finding.code, Code::LoadFailed | Code::FileUnreadable)
+        };
+        !(manifest || is_input(MANIFEST, &self.manifest_sha256))
+            || documents.into_iter().any(|document| !is_input(&document.path, &document.sha256))
+            || self.skills.iter().any(|skill| !is_input(&join(&skill.folder, SKILL_FILE), &skill.sha256))
+            || self.active.iter().any(is_of_before)
     }
 
     /// How many bytes of text it holds, about.

@@ -93,6 +93,11 @@ impl ReadSet {
         !self.torn && self.probes.iter().all(|(path, probe)| probe.seen.is_current(path, &self.named))
     }
 
+    /// Whether another load saw the very same: then what it read is the same too. Never true of what could not be read.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        !self.torn && !other.torn && !self.has_failures() && self.root == other.root && self.probes == other.probes
+    }
+
     /// Whether something could not be read.
     pub(crate) fn has_failures(&self) -> bool {
         self.probes.iter().any(|(_, probe)| probe.seen == Seen::Failed)

@@ -15,6 +15,7 @@ mod watches;
 pub(crate) use target::Kind;
 
 use std::{
+    collections::BTreeSet,
     iter,
     sync::{
         Arc,
@@ -24,7 +25,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use promptd_core::{profile::ProfileSet, settings::Settings};
+use promptd_core::{id::Id, profile::ProfileSet, settings::Settings};
 
 use self::{
     debounce::{Decision, Losses},
@@ -49,6 +50,8 @@ use crate::{
 /// What the loop receives.
 pub(crate) enum Message {
     Event(Event),
+    /// A call needs a workspace that is not loaded.
+    Wanted(Id),
     /// New settings: everything is loaded again with them.
     Settings(Arc<Settings>),
     /// More to follow.
@@ -64,6 +67,8 @@ pub(crate) struct Reload {
     targets: Targets,
     sweep: Sweep,
     publisher: Publisher,
+    /// Workspaces that calls wait for.
+    wanted: BTreeSet<TargetId>,
     inbox: Receiver<Message>,
     stopped: bool,
 }
@@ -84,6 +89,7 @@ impl Reload {
             targets: Targets::new(folders, options.watch, Arc::clone(&status)),
             sweep: Sweep::new(clock::now()),
             publisher: Publisher { options, store, status, profiles },
+            wanted: BTreeSet::new(),
             inbox,
             stopped: false,
         }
@@ -136,6 +142,7 @@ impl Reload {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             self.receive_all();
+            self.load_wanted();
             self.load_due();
             self.sweep();
         }
@@ -158,6 +165,7 @@ impl Reload {
                 tracing::warn!(target: LOG_TARGET, "file events were lost: looking at everything again");
                 self.mark_all();
             }
+            Message::Wanted(id) => self.wanted.extend(self.targets.number_of(id.as_str())),
             Message::Rescan => self.mark_all(),
             Message::Settings(settings) => {
                 self.settings = settings;
@@ -174,6 +182,28 @@ impl Reload {
 
     fn apply(&mut self, target: TargetId, event: &debounce::Event<'_>) -> Decision {
         self.targets.get_mut(target).map_or(Decision::Wait, |target| target.apply(event, clock::now()))
+    }
+
+    /// Loads what calls wait for. What has changed since it was last loaded, or while it is read, is waited for as after every
+    /// change.
+    fn load_wanted(&mut self) {
+        let wanted = std::mem::take(&mut self.wanted);
+        let is_cold = |target: &Target| {
+            let state = target.workspace_id().and_then(|id| self.publisher.store.get(id.as_str()));
+            matches!(state.as_deref(), Some(State::Cold(_)))
+        };
+        let still = |target: &Target| !target.debounce.is_pending() && is_cold(target);
+        let wanted: Vec<_> = wanted.into_iter().filter(|id| self.targets.get(*id).is_some_and(still)).collect();
+        let mut publications = Vec::new();
+        for (target, (read_set, content)) in self.load(&wanted) {
+            let is_same = |target: &Target| target.read_set.is_same(&read_set) && read_set.is_current();
+            if self.targets.get(target).is_some_and(is_same) {
+                publications.push(Publication { target, content, since: None });
+            } else {
+                self.apply(target, &debounce::Event::Marked);
+            }
+        }
+        self.publisher.publish(&mut self.targets, publications);
     }
 
     fn load_due(&mut self) {
@@ -233,16 +263,13 @@ impl Reload {
         parallel::map(options.load_threads, &targets, |(id, target)| {
             status.loads.inc();
             let current = target.workspace_id().and_then(|id| store.get(id.as_str()));
-            let previous = match current.as_deref() {
-                Some(State::Ready(loaded)) => Some(loaded),
-                _ => None,
-            };
+            let current = current.as_deref();
             let inputs = Inputs {
                 options,
                 settings,
                 profiles: &profiles,
-                previous: previous.map(|loaded| &*loaded.snapshot),
-                previous_origin: previous.and_then(|loaded| loaded.origin.as_ref()),
+                previous: current.and_then(State::snapshot),
+                previous_origin: current.and_then(State::origin),
             };
             (*id, target.load(&inputs))
         })

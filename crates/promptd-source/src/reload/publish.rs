@@ -41,6 +41,8 @@ struct Change {
     id: Id,
     before: Option<Arc<State>>,
     state: State,
+    /// It is the revision that was known; it was not loaded.
+    is_known: bool,
 }
 
 /// Where everything that is served goes.
@@ -68,17 +70,19 @@ impl Publisher {
                     None
                 }
             };
-            if let Some(Change { id, before, state }) = changed {
-                // The status first: a reader of the new state may ask for it.
-                self.status.published.inc();
-                if let Some(since) = since {
-                    self.status.lag.observe(now.duration_since(since).as_secs_f64());
+            if let Some(Change { id, before, state, is_known }) = changed {
+                if !is_known {
+                    // The status first: a reader of the new state may ask for it.
+                    self.status.published.inc();
+                    if let Some(since) = since {
+                        self.status.lag.observe(now.duration_since(since).as_secs_f64());
+                    }
+                    replaced.push((id.clone(), before));
                 }
-                replaced.push((id.clone(), before));
                 states.push((id, state));
             }
         }
-        if !states.is_empty() {
+        if !replaced.is_empty() {
             self.status.last_published.set(clock::timestamp().as_duration().as_secs_f64());
         }
         self.store.publish_all(states);
@@ -96,7 +100,11 @@ impl Publisher {
         let (id, listed) = (id.clone(), *listed);
         let current = self.store.get(id.as_str());
         let ready = |snapshot: Snapshot, origin: Option<Arc<Origin>>| {
-            State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at: clock::timestamp(), origin }))
+            let at = match current.as_deref() {
+                Some(State::Cold(cold)) if cold.outline.snapshot().revision == snapshot.revision => cold.at,
+                _ => clock::timestamp(),
+            };
+            State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at, origin }))
         };
         let state = match loading {
             Loading::Loaded(snapshot, origin) => ready(*snapshot, origin),
@@ -110,13 +118,14 @@ impl Publisher {
         targets.set_problems(target, Vec::new());
         let has_error = matches!(state, State::Invalid(_)) || state.findings().iter().any(Finding::is_error);
         targets.set_failing(target, has_error);
-        if current.as_deref().is_some_and(|current| current.is_same(&state)) {
+        let is_known = current.as_deref().is_some_and(|current| current.is_same(&state));
+        if is_known && !matches!(current.as_deref(), Some(State::Cold(_))) {
             return None;
         }
-        if has_error {
+        if has_error && !is_known {
             self.status.failures.inc();
         }
-        Some(Change { id, before: current, state })
+        Some(Change { id, before: current, state, is_known })
     }
 
     fn remove(&self, targets: &mut Targets, target: TargetId, id: &Id, listed: bool, now: Instant) {

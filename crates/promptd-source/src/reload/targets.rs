@@ -51,6 +51,11 @@ impl Targets {
         self.map.get(self.workspaces.get(id)?)
     }
 
+    /// The number of a workspace's target.
+    pub(crate) fn number_of(&self, id: &str) -> Option<TargetId> {
+        self.workspaces.get(id).copied()
+    }
+
     /// The first target from `id` on.
     pub(crate) fn from(&self, id: TargetId) -> Option<TargetId> {
         self.map.range(id..).next().map(|(id, _)| *id)

@@ -2,31 +2,43 @@
 //!
 //! The reload loop publishes, everybody else reads. A read takes no lock: it loads one pointer and has one revision for as
 //! long as it holds it. A workspace's newest revisions stay for a while, so that a session can pin its prompt.
+//!
+//! Where not all workspaces may stay loaded, those that calls use do, and the others are loaded again when one is called: see
+//! [`resident`].
 
+mod resident;
 mod slot;
 mod state;
 mod tightened;
 
+pub use resident::ResidentStatus;
 pub use slot::History;
-pub use state::{Loaded, Pinned, State, changed_paths};
+pub use state::{Cold, Loaded, Pinned, State, changed_paths};
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    fmt,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use arc_swap::ArcSwap;
 use promptd_core::id::Id;
 use tokio::sync::watch;
 
-use self::slot::Slot;
+use self::{resident::Row, slot::Slot};
+use crate::clock;
 
 /// All workspaces by id.
 #[derive(Debug, Default)]
 pub struct Store {
     slots: ArcSwap<BTreeMap<Id, Arc<Slot>>>,
-    writing: Mutex<()>,
+    /// Held by who writes.
+    row: Mutex<Row>,
     history: History,
+    /// The most bytes that stay loaded; absent: all do.
+    limit: Option<usize>,
+    resident: ResidentStatus,
+    loader: Loader,
     /// Sent to whenever a workspace is added or removed.
     ids: watch::Sender<()>,
 }
@@ -36,6 +48,80 @@ impl Store {
     #[must_use]
     pub fn with_history(history: History) -> Self {
         Self { history, ..Self::default() }
+    }
+
+    /// Of which only so many bytes of text stay loaded, those that calls used last; `None`: all do.
+    #[must_use]
+    pub fn with_resident(self, limit: Option<usize>) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// The workspace's state, for a call that needs its texts: where it is not loaded, it is waited for until it is. `None`: it
+    /// does not exist.
+    pub async fn loaded(&self, id: &str) -> Option<Arc<State>> {
+        let (id, slot) = match self.used(id)? {
+            Used::Loaded(state) => return Some(state),
+            Used::Cold(id, slot) => (id, slot),
+        };
+        let began = clock::now();
+        let state = self.woken(&id, &slot).await;
+        self.resident.wait.observe((clock::now() - began).as_secs_f64());
+        state
+    }
+
+    fn used(&self, id: &str) -> Option<Used> {
+        let slots = self.slots.load();
+        let (id, slot) = slots.get_key_value(id)?;
+        let state = slot.current();
+        if self.limit.is_some() {
+            if matches!(*state, State::Cold(_)) {
+                slot.touch(self.resident.misses.inc() + 1);
+                return Some(Used::Cold(id.clone(), Arc::clone(slot)));
+            }
+            slot.touch(self.resident.misses.get());
+            self.resident.hits.inc();
+        }
+        Some(Used::Loaded(state))
+    }
+
+    async fn woken(&self, id: &Id, slot: &Slot) -> Option<Arc<State>> {
+        // While it is followed it stays loaded.
+        let mut states = slot.watch();
+        loop {
+            let state = Arc::clone(&states.borrow_and_update());
+            match *state {
+                State::Cold(_) => self.want(id, slot),
+                State::Gone => return None,
+                _ => return Some(state),
+            }
+            states.changed().await.ok()?;
+        }
+    }
+
+    /// Has a workspace that is not loaded be loaded, and does not wait for it: who follows it sees that.
+    pub fn wake(&self, id: &str) {
+        if let Some((id, slot)) = self.slots.load().get_key_value(id)
+            && matches!(*slot.current(), State::Cold(_))
+        {
+            self.want(id, slot);
+        }
+    }
+
+    fn want(&self, id: &Id, slot: &Slot) {
+        if slot.ask() {
+            self.loader.load(id);
+        }
+    }
+
+    /// Who loads a workspace that is not, by its id; the first one counts.
+    pub(crate) fn set_loader(&self, load: impl Fn(&Id) + Send + Sync + 'static) {
+        _ = self.loader.0.set(Box::new(load));
+    }
+
+    /// What is loaded, and how much of it calls find loaded; all zero where all workspaces are.
+    #[must_use]
+    pub fn resident(&self) -> &ResidentStatus {
+        &self.resident
     }
 
     /// The workspace's state; `None`: it does not exist.
@@ -81,14 +167,17 @@ impl Store {
 
     /// Publishes many at once: new ids cost one copy of the map for all of them.
     pub fn publish_all(&self, states: impl IntoIterator<Item = (Id, State)>) {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut row = self.row.lock().unwrap_or_else(PoisonError::into_inner);
         let slots = self.slots.load_full();
         let mut added = Vec::new();
         for (id, state) in states {
             if let Some(slot) = slots.get(&id) {
                 slot.publish(state, self.history);
+                self.count(&mut row, &id, slot);
             } else {
-                added.push((id, Arc::new(Slot::new(state))));
+                let slot = Arc::new(Slot::new(state));
+                self.count(&mut row, &id, &slot);
+                added.push((id, slot));
             }
         }
         if !added.is_empty() {
@@ -97,11 +186,21 @@ impl Store {
             self.slots.store(Arc::new(next));
             self.ids.send_replace(());
         }
+        if let Some(limit) = self.limit {
+            row.trim(limit, self.resident.misses.get(), &self.resident);
+        }
+    }
+
+    fn count(&self, row: &mut Row, id: &Id, slot: &Arc<Slot>) {
+        if self.limit.is_some() {
+            row.update(id, slot);
+        }
     }
 
     /// Removes a workspace; its watchers see that it is gone.
     pub fn remove(&self, id: &Id) {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut row = self.row.lock().unwrap_or_else(PoisonError::into_inner);
+        row.remove(id);
         let slots = self.slots.load();
         if let Some(slot) = slots.get(id) {
             let mut next = BTreeMap::clone(&slots);
@@ -110,6 +209,32 @@ impl Store {
             slot.close();
             self.ids.send_replace(());
         }
+    }
+}
+
+/// A workspace that a call uses.
+enum Used {
+    Loaded(Arc<State>),
+    Cold(Id, Arc<Slot>),
+}
+
+/// Who loads a workspace that is not.
+#[derive(Default)]
+struct Loader(OnceLock<Load>);
+
+type Load = Box<dyn Fn(&Id) + Send + Sync>;
+
+impl Loader {
+    fn load(&self, id: &Id) {
+        if let Some(load) = self.0.get() {
+            load(id);
+        }
+    }
+}
+
+impl fmt::Debug for Loader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Loader")
     }
 }
 

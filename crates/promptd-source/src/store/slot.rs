@@ -1,14 +1,20 @@
 //! A workspace's place in the store: its newest state, and its newest revisions.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed},
+};
 
 use arc_swap::ArcSwap;
+use promptd_core::workspace::Outline;
 use tokio::sync::watch;
 
 use super::{
-    state::{Loaded, Pinned, State},
+    resident::PINNED_FOR,
+    state::{Cold, Loaded, Pinned, State},
     tightened::tightens,
 };
+use crate::clock;
 
 /// How much of the past stays assemblable, for each workspace. The newest revision always does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,19 +38,28 @@ pub(crate) struct Slot {
     /// What is still held, the newest first.
     held: ArcSwap<Vec<Arc<Loaded>>>,
     changes: watch::Sender<Arc<State>>,
+    /// When a call last used it, in misses.
+    used: AtomicU64,
+    /// It is to be loaded, since a call needs it.
+    asked: AtomicBool,
+    /// When a call last named an older revision, in seconds since 1970.
+    pinned: AtomicI64,
 }
 
 impl Slot {
     pub(crate) fn new(state: State) -> Self {
         let held = match &state {
             State::Ready(loaded) => vec![Arc::clone(loaded)],
-            State::Invalid(_) | State::Gone => Vec::new(),
+            State::Cold(_) | State::Invalid(_) | State::Gone => Vec::new(),
         };
         let state = Arc::new(state);
         Self {
             current: ArcSwap::new(Arc::clone(&state)),
             held: ArcSwap::from_pointee(held),
             changes: watch::Sender::new(state),
+            used: AtomicU64::default(),
+            asked: AtomicBool::default(),
+            pinned: AtomicI64::new(i64::MIN),
         }
     }
 
@@ -54,8 +69,12 @@ impl Slot {
 
     pub(crate) fn at(&self, revision: &str) -> Pinned {
         let held = self.held.load();
-        let found = held.iter().find(|loaded| loaded.snapshot.revision.as_str() == revision);
-        found.map_or(Pinned::Expired, |loaded| Pinned::Held(Arc::clone(loaded)))
+        let found = held.iter().enumerate().find(|(_, loaded)| loaded.snapshot.revision.as_str() == revision);
+        let Some((age, loaded)) = found else { return Pinned::Expired };
+        if age > 0 {
+            self.pinned.store(clock::timestamp().as_second(), Relaxed);
+        }
+        Pinned::Held(Arc::clone(loaded))
     }
 
     pub(crate) fn revisions(&self) -> Vec<Arc<Loaded>> {
@@ -84,9 +103,58 @@ impl Slot {
             let held = std::iter::once(new).chain(older).cloned().collect();
             self.held.store(Arc::new(held));
         }
+        self.asked.store(false, Relaxed);
         let state = Arc::new(state);
         self.current.store(Arc::clone(&state));
         self.changes.send_replace(state);
+    }
+
+    /// How many bytes of text are loaded; `None`: no snapshot is.
+    pub(crate) fn weight(&self) -> Option<usize> {
+        let held = self.held.load();
+        (!held.is_empty()).then(|| held.iter().map(|loaded| loaded.snapshot.weight()).sum())
+    }
+
+    /// A call uses it.
+    pub(crate) fn touch(&self, now: u64) {
+        // Not written where it says so already: all calls would write to the same memory.
+        if self.last_use() != now {
+            self.used.store(now, Relaxed);
+        }
+    }
+
+    /// When a call last used it; 0: none has.
+    pub(crate) fn last_use(&self) -> u64 {
+        self.used.load(Relaxed)
+    }
+
+    /// A call needs it loaded; true for the first that says so.
+    pub(crate) fn ask(&self) -> bool {
+        !self.asked.swap(true, Relaxed)
+    }
+
+    /// Unloads it, with its older revisions; false: it stays, since somebody follows it, a call has named an older revision
+    /// lately, or it has what is no longer on the disk.
+    pub(crate) fn evict(&self) -> bool {
+        let state = self.current();
+        let State::Ready(loaded) = &*state else { return false };
+        let pinned_for = clock::timestamp().as_second().saturating_sub(self.pinned.load(Relaxed));
+        let is_pinned = u64::try_from(pinned_for).is_ok_and(|seconds| seconds < PINNED_FOR.as_secs());
+        // Somebody follows it, or waits for it.
+        if self.changes.receiver_count() > 0 || is_pinned || loaded.snapshot.is_behind() {
+            return false;
+        }
+        let outline = Outline::of(&loaded.snapshot);
+        let cold = Arc::new(State::Cold(Arc::new(Cold { outline, at: loaded.at })));
+        self.asked.store(false, Relaxed);
+        self.held.store(Arc::default());
+        self.current.store(Arc::clone(&cold));
+        // It is no news: whoever came to follow it meanwhile asks for it to be loaded.
+        self.changes.send_if_modified(|state| {
+            *state = cold;
+            false
+        });
+        true
     }
 
     /// The workspace is gone: its watchers see that.

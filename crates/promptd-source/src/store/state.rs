@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use promptd_core::{
     finding::Finding,
     prompt::Prepared,
-    workspace::{Origin, Snapshot},
+    workspace::{Origin, Outline, Snapshot},
 };
 
 /// The state of a workspace.
@@ -14,6 +14,8 @@ use promptd_core::{
 pub enum State {
     /// It has a snapshot.
     Ready(Arc<Loaded>),
+    /// It has a snapshot that is not loaded: [`Store::loaded`](super::Store::loaded) has it loaded.
+    Cold(Arc<Cold>),
     /// It exists and was never valid; the errors say why.
     Invalid(Arc<[Finding]>),
     /// It is gone. Only watchers see this.
@@ -32,6 +34,15 @@ pub struct Loaded {
     pub origin: Option<Arc<Origin>>,
 }
 
+/// What is known of a snapshot that is not loaded.
+#[derive(Debug)]
+pub struct Cold {
+    /// All but its texts.
+    pub outline: Outline,
+    /// When it was published.
+    pub at: Timestamp,
+}
+
 /// What has become of a revision.
 #[derive(Debug, Clone)]
 pub enum Pinned {
@@ -45,17 +56,32 @@ impl State {
     pub(crate) fn findings(&self) -> &[Finding] {
         match self {
             Self::Ready(loaded) => &loaded.snapshot.findings,
+            Self::Cold(cold) => &cold.outline.snapshot().findings,
             Self::Invalid(findings) => findings,
             Self::Gone => &[],
         }
     }
 
-    /// Whether no reader could tell one from the other.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let revision = |state: &Self| match state {
-            Self::Ready(loaded) => Some(loaded.snapshot.revision.clone()),
+    /// What it has of its newest snapshot: without texts where that is not loaded.
+    pub(crate) fn snapshot(&self) -> Option<&Snapshot> {
+        match self {
+            Self::Ready(loaded) => Some(&loaded.snapshot),
+            Self::Cold(cold) => Some(cold.outline.snapshot()),
             Self::Invalid(_) | Self::Gone => None,
-        };
+        }
+    }
+
+    /// What its snapshot was loaded from, if that is kept.
+    pub(crate) fn origin(&self) -> Option<&Arc<Origin>> {
+        match self {
+            Self::Ready(loaded) => loaded.origin.as_ref(),
+            Self::Cold(_) | Self::Invalid(_) | Self::Gone => None,
+        }
+    }
+
+    /// Whether no reader could tell one from the other, but for how long it takes.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let revision = |state: &Self| state.snapshot().map(|snapshot| snapshot.revision.clone());
         revision(self) == revision(other) && self.findings() == other.findings()
     }
 }

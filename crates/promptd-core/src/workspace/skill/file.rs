@@ -9,6 +9,13 @@ use crate::workspace::file_map::whole_text;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFile(Held);
 
+/// One of which nothing is held.
+impl Default for SkillFile {
+    fn default() -> Self {
+        Self(Held::Once { file: Arc::default(), body: 0..0 })
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Held {
     /// The instructions are this part of the file.

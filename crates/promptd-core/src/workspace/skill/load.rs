@@ -173,7 +173,7 @@ impl Loader<'_, '_> {
     }
 
     fn last_good(&self, folder: &Folder<'_>) -> Option<Read> {
-        let skill = self.previous(&folder.shown)?;
+        let skill = self.previous(&folder.shown).filter(|skill| !skill.file.bytes().is_empty())?;
         let bytes = skill.file.bytes().to_vec();
         let draft = self.draft(&bytes, false, folder).ok()?;
         Some(Read { bytes, sha256: Arc::clone(&skill.sha256), draft })

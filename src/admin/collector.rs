@@ -72,6 +72,10 @@ fn watching(status: &Status, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result
     metric(encoder, "watch_events", "1 while edits are found by events", &ConstGauge::new(events))?;
     metric(encoder, "watch_folders", "Folders watched", &status.watches)?;
     metric(encoder, "watch_polled", "Workspaces and other files that are polled", &status.polled)?;
+    let help = "Time from one look at what is polled to the next, which an edit of it can take to be found";
+    seconds(encoder, "watch_poll_round", help, &status.poll_round)?;
+    let help = "What fs.inotify.max_user_watches must be at least, for all folders to be watched; 0: it suffices";
+    metric(encoder, "watch_limit_needed", help, &status.watch_limit_needed)?;
     let problems = i64::try_from(status.problems().len()).unwrap_or(i64::MAX);
     metric(encoder, "watch_problems", "Problems of watching and loading now", &ConstGauge::new(problems))?;
     let help = "Failures to watch a folder, by reason";

@@ -75,6 +75,11 @@ pub(crate) fn read(file: fs::File, path: &Path, limit: usize, size: u64) -> io::
     Ok(bytes)
 }
 
+/// How many folders all processes of this user may watch together; `None`: the system does not say.
+pub(crate) fn watch_limit() -> Option<u64> {
+    fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?.trim().parse().ok()
+}
+
 /// Tries once what a load does with what is at a path, with as many descriptors open as a load can have: its own folder
 /// and one that links may lead to. With fewer, a path that no load can read would count as readable, and be loaded again
 /// without end.

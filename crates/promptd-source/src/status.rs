@@ -17,6 +17,11 @@ pub struct Status {
     pub watches: Gauge,
     /// Targets polled now, since their events cannot be had or relied on.
     pub polled: Gauge,
+    /// Seconds from one look at a polled target to the next, which an edit of it can take to be found; 0 before it is known.
+    pub poll_round: Gauge<f64, AtomicU64>,
+    /// What `fs.inotify.max_user_watches` must be at least, for every folder to be watched; 0: it suffices, or nothing is known
+    /// yet.
+    pub watch_limit_needed: Gauge,
     /// Workspaces known now.
     pub workspaces: Gauge,
     /// Workspaces that have an error now.
@@ -52,6 +57,8 @@ impl Default for Status {
         Self {
             watches: Gauge::default(),
             polled: Gauge::default(),
+            poll_round: Gauge::default(),
+            watch_limit_needed: Gauge::default(),
             workspaces: Gauge::default(),
             failing: Gauge::default(),
             rescans: Counter::default(),

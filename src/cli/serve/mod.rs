@@ -14,6 +14,7 @@ mod signals;
 
 use std::{
     convert::Infallible,
+    fmt::Write as _,
     io::{self, Write as _},
     net::SocketAddr,
     process::ExitCode,
@@ -183,10 +184,17 @@ fn loaded_so_far(status: &Status) -> String {
     format!("workspaces loaded: {} of {}", thousands(loaded), thousands(known))
 }
 
-/// How many workspaces there are, and how much of what is followed cannot be watched.
+/// How many workspaces there are, how much of what is followed cannot be watched, and what that means.
 fn served(status: &Status) -> String {
     let count = |gauge: &Gauge| thousands(gauge.get().try_into().unwrap_or_default());
-    format!("workspaces: {}, polled: {}", count(&status.workspaces), count(&status.polled))
+    let mut line = format!("workspaces: {}, polled: {}", count(&status.workspaces), count(&status.polled));
+    if status.polled.get() > 0 && status.poll_round.get() > 0.0 {
+        let _ = write!(line, ", their edits take up to {:.0} s", status.poll_round.get().ceil());
+    }
+    if status.watch_limit_needed.get() > 0 {
+        let _ = write!(line, "; fs.inotify.max_user_watches must be at least {}", count(&status.watch_limit_needed));
+    }
+    line
 }
 
 /// What the workspaces are kept in.

@@ -30,7 +30,7 @@ use promptd_core::{id::Id, profile::ProfileSet, settings::Settings};
 use self::{
     debounce::{Decision, Losses},
     publish::{Publication, Publisher},
-    sweep::{SLICE, Sweep},
+    sweep::{POLL_SHARE, POLL_SHARE_OF_MANY, Round, SLICE, SWEEP_SHARE, jittered},
     target::{Content, Target, TargetId},
     targets::Targets,
     watches::Watches,
@@ -46,6 +46,9 @@ use crate::{
     status::Status,
     store::{State, Store},
 };
+
+/// How many are loaded in one go, so that what a call waits for is not behind a long row of others.
+const AT_ONCE: usize = 50;
 
 /// What the loop receives.
 pub(crate) enum Message {
@@ -65,7 +68,10 @@ pub(crate) enum Message {
 pub(crate) struct Reload {
     settings: Arc<Settings>,
     targets: Targets,
-    sweep: Sweep,
+    sweep: Round,
+    polling: Round,
+    /// The limit of watches that the log last asked for.
+    limit_asked_for: Option<u64>,
     publisher: Publisher,
     /// Workspaces that calls wait for.
     wanted: BTreeSet<TargetId>,
@@ -87,7 +93,9 @@ impl Reload {
         Self {
             settings: Arc::new(options.settings.clone()),
             targets: Targets::new(folders, options.watch, Arc::clone(&status)),
-            sweep: Sweep::new(clock::now()),
+            sweep: Round::new(clock::now()),
+            polling: Round::new(clock::now()),
+            limit_asked_for: None,
             publisher: Publisher { options, store, status, profiles },
             wanted: BTreeSet::new(),
             inbox,
@@ -102,13 +110,13 @@ impl Reload {
 
     /// Loads everything for the first time. In batches, since what is published takes less memory than what was loaded.
     pub(crate) fn start(&mut self) {
-        const AT_ONCE: usize = 500;
+        const BATCH: usize = 500;
         const LOGGED_EVERY: Duration = Duration::from_secs(1);
         let mut logged = clock::now();
         // Roots first: they add workspaces.
         for workspaces in [false, true] {
             let targets = self.targets.find(|target| target.workspace_id().is_some() == workspaces);
-            for batch in targets.chunks(AT_ONCE) {
+            for batch in targets.chunks(BATCH) {
                 self.start_with(batch);
                 if clock::now().duration_since(logged) >= LOGGED_EVERY {
                     logged = clock::now();
@@ -117,6 +125,7 @@ impl Reload {
                 }
             }
         }
+        (self.sweep, self.polling) = (Round::new(clock::now()), Round::new(clock::now()));
     }
 
     fn start_with(&mut self, targets: &[TargetId]) {
@@ -134,7 +143,7 @@ impl Reload {
     /// Runs until it is stopped, or no sender is left.
     pub(crate) fn run(mut self) {
         while !self.stopped {
-            let due = self.sweep.due(self.polls());
+            let due = if self.polls() { self.sweep.due().min(self.polling.due()) } else { self.sweep.due() };
             let due = self.targets.next_due().map_or(due, |next| next.min(due));
             match self.inbox.recv_timeout(due.saturating_duration_since(clock::now())) {
                 Ok(message) => self.receive(message),
@@ -144,14 +153,14 @@ impl Reload {
             self.receive_all();
             self.load_wanted();
             self.load_due();
-            self.sweep();
+            self.look_around();
         }
     }
 
     /// Takes in the messages so far, but not without end: loads must get their turn in any flood of events.
     fn receive_all(&mut self) {
-        const AT_ONCE: usize = 10_000;
-        for _ in 0..AT_ONCE {
+        const MOST: usize = 10_000;
+        for _ in 0..MOST {
             let Ok(message) = self.inbox.try_recv() else { return };
             self.receive(message);
         }
@@ -181,23 +190,24 @@ impl Reload {
     }
 
     fn apply(&mut self, target: TargetId, event: &debounce::Event<'_>) -> Decision {
-        self.targets.get_mut(target).map_or(Decision::Wait, |target| target.apply(event, clock::now()))
+        self.targets.apply(target, event, clock::now())
     }
 
     /// Loads what calls wait for. What has changed since it was last loaded, or while it is read, is waited for as after every
     /// change.
     fn load_wanted(&mut self) {
-        let wanted = std::mem::take(&mut self.wanted);
         let is_cold = |target: &Target| {
             let state = target.workspace_id().and_then(|id| self.publisher.store.get(id.as_str()));
             matches!(state.as_deref(), Some(State::Cold(_)))
         };
-        let still = |target: &Target| !target.debounce.is_pending() && is_cold(target);
-        let wanted: Vec<_> = wanted.into_iter().filter(|id| self.targets.get(*id).is_some_and(still)).collect();
+        self.wanted.retain(|id| self.targets.get(*id).is_some_and(is_cold));
+        let is_at_rest = |id: &TargetId| self.targets.get(*id).is_some_and(|target| !target.debounce.is_pending());
+        let at_rest: Vec<_> = self.wanted.iter().copied().filter(is_at_rest).take(AT_ONCE).collect();
         let mut publications = Vec::new();
-        for (target, (read_set, content)) in self.load(&wanted) {
+        for (target, (read_set, content)) in self.load(&at_rest) {
             let is_same = |target: &Target| target.read_set.is_same(&read_set) && read_set.is_current();
             if self.targets.get(target).is_some_and(is_same) {
+                self.wanted.remove(&target);
                 publications.push(Publication { target, content, since: None });
             } else {
                 self.apply(target, &debounce::Event::Marked);
@@ -206,9 +216,16 @@ impl Reload {
         self.publisher.publish(&mut self.targets, publications);
     }
 
+    /// Loads what is due, not all of it at once: first what calls wait for.
     fn load_due(&mut self) {
+        let now = clock::now();
+        let is_due =
+            |id: &TargetId| self.targets.get(*id).is_some_and(|target| target.scheduled.is_some_and(|due| due <= now));
+        let wanted = self.wanted.iter().copied().filter(is_due);
+        let others = self.targets.due(now).filter(|id| !self.wanted.contains(id));
+        let due: Vec<_> = wanted.chain(others).take(AT_ONCE).collect();
         let mut ready = Vec::new();
-        for target in self.targets.due(clock::now()) {
+        for target in due {
             let quiet_for = self.targets.get(target).and_then(|target| target.read_set.quiet_for_now());
             match self.apply(target, &debounce::Event::Due { quiet_for }) {
                 Decision::Load => ready.push(target),
@@ -247,6 +264,7 @@ impl Reload {
         };
         let (current, quiet_for) = (read_set.is_current(), read_set.quiet_for());
         let decision = debounce.apply(&debounce::Event::Read { current, quiet_for, losses }, now);
+        self.targets.reschedule(id);
         if decision != Decision::Watch {
             return decision;
         }
@@ -280,34 +298,68 @@ impl Reload {
     }
 
     /// Looks for changes that no event has reported, if it is time to.
-    fn sweep(&mut self) {
+    fn look_around(&mut self) {
         let began = clock::now();
-        if self.polls() && self.sweep.poll_is_due(began) {
-            for target in self.targets.find(|target| target.polled) {
-                self.look(target, &debounce::Event::Found);
-            }
-            self.sweep.polled(began, clock::now(), self.publisher.options.poll_interval);
+        if self.polls() && began >= self.polling.due() {
+            self.poll(began);
         }
         let began = clock::now();
-        if self.sweep.slice_is_due(began) {
-            self.sweep_slice(began);
+        if began >= self.sweep.due() {
+            self.sweep(began);
         }
     }
 
-    fn sweep_slice(&mut self, began: Instant) {
+    fn sweep(&mut self, began: Instant) {
         let mut now = began;
         while now - began < SLICE {
-            let Some(target) = self.targets.from(self.sweep.cursor) else {
+            let Some(target) = self.targets.from(self.sweep.cursor, false) else {
                 self.publisher.status.sweeps.inc();
-                self.sweep.round_ended(began, now, self.publisher.options.sweep_interval, clock::noise());
+                let interval = jittered(self.publisher.options.sweep_interval, clock::noise());
+                self.sweep.ended(began, now, SWEEP_SHARE, interval);
                 return;
             };
             self.sweep.cursor = target.next();
             self.look(target, &debounce::Event::Found);
+            now = clock::now();
+        }
+        self.sweep.slice_ended(began, now, SWEEP_SHARE);
+    }
+
+    fn poll(&mut self, began: Instant) {
+        let share = if self.targets.are_watches_used_up() { POLL_SHARE_OF_MANY } else { POLL_SHARE };
+        let mut now = began;
+        while now - began < SLICE {
+            let Some(target) = self.targets.from(self.polling.cursor, true) else {
+                let took = self.polling.ended(began, now, share, self.publisher.options.poll_interval);
+                self.publisher.status.poll_round.set(took.as_secs_f64());
+                self.ask_for_watches(took);
+                // Perhaps somebody has raised the limit.
+                self.targets.try_watches();
+                return;
+            };
+            self.polling.cursor = target.next();
+            self.look(target, &debounce::Event::Found);
             self.targets.watch_again(target);
             now = clock::now();
         }
-        self.sweep.slice_ended(began, now);
+        self.polling.slice_ended(began, now, share);
+    }
+
+    /// Says what the limit of watches must be, and how long edits take without; again only once it must be higher.
+    fn ask_for_watches(&mut self, round: Duration) {
+        let needed = self.targets.limit_needed();
+        let Status { polled, watch_limit_needed, .. } = &*self.publisher.status;
+        watch_limit_needed.set(needed.and_then(|needed| i64::try_from(needed).ok()).unwrap_or_default());
+        if needed > self.limit_asked_for {
+            let (polled, needed, seconds) = (polled.get(), needed.unwrap_or_default(), round.as_secs());
+            tracing::warn!(
+                target: LOG_TARGET,
+                polled,
+                "inotify watches do not suffice: edits of what is polled take up to {seconds} s to be served, until the sysctl \
+                 fs.inotify.max_user_watches is at least {needed}"
+            );
+        }
+        self.limit_asked_for = needed;
     }
 
     /// Looks whether what could not be read or watched can be now.
@@ -325,9 +377,9 @@ impl Reload {
 
     /// Looks whether a target has changed; then the event follows.
     fn look(&mut self, id: TargetId, changed: &debounce::Event<'_>) {
-        let Some(target) = self.targets.get_mut(id) else { return };
-        if !target.debounce.is_pending() && !target.read_set.is_current() {
-            target.apply(changed, clock::now());
+        let has_changed = |target: &Target| !target.debounce.is_pending() && !target.read_set.is_current();
+        if self.targets.get(id).is_some_and(has_changed) {
+            self.apply(id, changed);
         }
     }
 }
@@ -371,7 +423,7 @@ mod tests {
         let began = clock::now();
         while !holds(reload) {
             assert!(clock::now() - began < Duration::from_secs(20), "never {what}");
-            reload.sweep();
+            reload.look_around();
         }
     }
 
@@ -403,7 +455,7 @@ mod tests {
             if finds {
                 sweep_until(&mut reload, "found", |reload| reload.targets.next_due().is_some());
             }
-            reload.sweep();
+            reload.look_around();
             assert_eq!(reload.targets.next_due().is_some(), finds, "{interval:?}");
         }
     }

@@ -1,6 +1,6 @@
 //! From what was read to what is served.
 
-use std::{path::Path, sync::Arc, time::Instant};
+use std::{collections::HashSet, path::Path, sync::Arc, time::Instant};
 
 use arc_swap::ArcSwap;
 use promptd_core::{
@@ -182,7 +182,7 @@ fn without_load(
 fn discover_workspaces(targets: &mut Targets, target: TargetId, entries: Result<Vec<Entry>, ReadError>, now: Instant) {
     let Some(Kind::Root(root)) = targets.get(target).map(|target| &target.kind) else { return };
     let root = root.clone();
-    let mut problems = Vec::new();
+    let (mut problems, mut listed) = (Vec::new(), HashSet::new());
     let entries = entries.unwrap_or_else(|error| {
         problems.push(format!("the workspaces folder {} {error}", root.display()));
         Vec::new()
@@ -190,7 +190,10 @@ fn discover_workspaces(targets: &mut Targets, target: TargetId, entries: Result<
     for entry in entries.into_iter().filter(|entry| !entry.name.starts_with('.')) {
         let path = root.join(&entry.name);
         match (entry.kind, Id::parse(&entry.name)) {
-            (EntryKind::Folder, Ok(id)) => problems.extend(discover(targets, id, &path, now)),
+            (EntryKind::Folder, Ok(id)) => {
+                problems.extend(discover(targets, id, &path, now));
+                listed.insert(path);
+            }
             (EntryKind::Folder, Err(invalid)) => {
                 problems.push(format!("{} is not a workspace: its name {invalid}", path.display()));
             }
@@ -202,7 +205,7 @@ fn discover_workspaces(targets: &mut Targets, target: TargetId, entries: Result<
     targets.mark(
         |target| {
             matches!(&target.kind, Kind::Workspace { path, listed: true, .. }
-                if path.parent() == Some(&root) && !target.read_set.is_current())
+                if path.parent() == Some(&root) && !listed.contains(path) && !target.read_set.is_current())
         },
         now,
     );

@@ -13,7 +13,7 @@ use promptd_core::{
 use rustix::fs::statfs;
 use tokio::sync::watch;
 
-use super::debounce::{Debounce, Decision, Event};
+use super::debounce::{Debounce, Event};
 use crate::{
     events::WatchError,
     load::{
@@ -42,6 +42,8 @@ pub(crate) struct Target {
     /// folder that could not be listed, still had content before.
     pub(crate) before_failures: Option<ReadSet>,
     pub(crate) debounce: Debounce,
+    /// When it is due, as the agenda has it.
+    pub(crate) scheduled: Option<Instant>,
     /// Its events cannot be had or relied on.
     pub(crate) polled: bool,
     /// Why it is not watched.
@@ -79,15 +81,12 @@ impl Target {
             read_set: ReadSet::default(),
             before_failures: None,
             debounce,
+            scheduled: None,
             polled: false,
             watch_error: None,
             failing: false,
             problems: Vec::new(),
         }
-    }
-
-    pub(crate) fn apply(&mut self, event: &Event<'_>, now: Instant) -> Decision {
-        self.debounce.apply(event, now)
     }
 
     /// The id, if it is a workspace.

@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use promptd_core::id::Id;
 
 use super::{
-    debounce::Event,
+    debounce::{Decision, Event},
     target::{Kind, Target, TargetId},
     watches::Watches,
 };
@@ -27,6 +27,13 @@ use crate::{
 pub(crate) struct Targets {
     map: BTreeMap<TargetId, Target>,
     workspaces: BTreeMap<Id, TargetId>,
+    /// Those that are due at some time, the next one first.
+    agenda: BTreeSet<(Instant, TargetId)>,
+    polled: BTreeSet<TargetId>,
+    /// Those that an operator should see to.
+    troubled: BTreeSet<TargetId>,
+    /// How many are not watched, by reason.
+    unwatched: BTreeMap<WatchError, usize>,
     next: TargetId,
     watches: Watches,
     mode: WatchMode,
@@ -35,7 +42,18 @@ pub(crate) struct Targets {
 
 impl Targets {
     pub(crate) fn new(watches: Watches, mode: WatchMode, status: Arc<Status>) -> Self {
-        Self { map: BTreeMap::new(), workspaces: BTreeMap::new(), next: TargetId::default(), watches, mode, status }
+        Self {
+            map: BTreeMap::new(),
+            workspaces: BTreeMap::new(),
+            agenda: BTreeSet::new(),
+            polled: BTreeSet::new(),
+            troubled: BTreeSet::new(),
+            unwatched: BTreeMap::new(),
+            next: TargetId::default(),
+            watches,
+            mode,
+            status,
+        }
     }
 
     pub(crate) fn get(&self, id: TargetId) -> Option<&Target> {
@@ -56,9 +74,12 @@ impl Targets {
         self.workspaces.get(id).copied()
     }
 
-    /// The first target from `id` on.
-    pub(crate) fn from(&self, id: TargetId) -> Option<TargetId> {
-        self.map.range(id..).next().map(|(id, _)| *id)
+    /// The first target from `id` on that is polled, or that is not.
+    pub(crate) fn from(&self, id: TargetId, polled: bool) -> Option<TargetId> {
+        if polled {
+            return self.polled.range(id..).next().copied();
+        }
+        self.map.range(id..).find(|(_, target)| !target.polled).map(|(id, _)| *id)
     }
 
     pub(crate) fn find(&self, wanted: impl Fn(&Target) -> bool) -> Vec<TargetId> {
@@ -75,34 +96,63 @@ impl Targets {
             self.count_workspaces();
         }
         self.map.insert(id, target);
+        self.reschedule(id);
     }
 
     /// Stops following it.
     pub(crate) fn remove(&mut self, id: TargetId) {
         self.set_polled(id, false);
         self.set_failing(id, false);
+        self.set_watch_error(id, None);
         let Some(target) = self.map.remove(&id) else { return };
+        if let Some(due) = target.scheduled {
+            self.agenda.remove(&(due, id));
+        }
         let _ = self.watches.follow(id, &target.read_set, &ReadSet::default());
         if let Some(workspace) = target.workspace_id() {
             self.workspaces.remove(workspace);
             self.count_workspaces();
         }
-        self.show_problems();
+        if self.troubled.remove(&id) {
+            self.show_problems();
+        }
     }
 
     /// When the next target is due.
     pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.map.values().filter_map(|target| target.debounce.due()).min()
+        self.agenda.first().map(|(due, _)| *due)
     }
 
-    pub(crate) fn due(&self, now: Instant) -> Vec<TargetId> {
-        self.find(|target| target.debounce.due().is_some_and(|due| due <= now))
+    /// Those that are due, the longest first.
+    pub(crate) fn due(&self, now: Instant) -> impl Iterator<Item = TargetId> {
+        self.agenda.iter().take_while(move |(due, _)| *due <= now).map(|(_, id)| *id)
+    }
+
+    /// What an event means for a target.
+    pub(crate) fn apply(&mut self, id: TargetId, event: &Event<'_>, now: Instant) -> Decision {
+        let Some(target) = self.map.get_mut(&id) else { return Decision::Wait };
+        let decision = target.debounce.apply(event, now);
+        self.reschedule(id);
+        decision
+    }
+
+    /// Puts a target where it belongs on the agenda.
+    pub(crate) fn reschedule(&mut self, id: TargetId) {
+        let Some(target) = self.map.get_mut(&id) else { return };
+        let due = target.debounce.due();
+        let before = std::mem::replace(&mut target.scheduled, due);
+        if before != due {
+            if let Some(before) = before {
+                self.agenda.remove(&(before, id));
+            }
+            self.agenda.extend(due.map(|due| (due, id)));
+        }
     }
 
     /// Targets that may have changed are to be loaded.
     pub(crate) fn mark(&mut self, changed: impl Fn(&Target) -> bool, now: Instant) {
-        for target in self.map.values_mut().filter(|target| changed(target)) {
-            target.apply(&Event::Marked, now);
+        for id in self.find(changed) {
+            self.apply(id, &Event::Marked, now);
         }
     }
 
@@ -110,9 +160,7 @@ impl Targets {
     pub(crate) fn file_event(&mut self, path: &Path, change: Change, now: Instant) {
         if change == Change::Removed {
             for id in self.watches.forget(path) {
-                if let Some(target) = self.map.get_mut(&id) {
-                    target.apply(&Event::Marked, now);
-                }
+                self.apply(id, &Event::Marked, now);
             }
         }
         let renamed = matches!(change, Change::Created | Change::Removed);
@@ -121,11 +169,9 @@ impl Targets {
             change == Change::Created && disk::stat(path).is_ok_and(|meta| meta.is_file() && meta.len() == 0);
         let change = if is_begun { Change::Written } else { change };
         for id in self.watches.concerned(path) {
-            if let Some(target) = self.map.get_mut(&id) {
-                let is_input = target.read_set.is_touched_by(path, renamed);
-                let event = if is_input { Event::Input(path, change) } else { Event::Other(path, change) };
-                target.apply(&event, now);
-            }
+            let is_input = self.map.get(&id).is_some_and(|target| target.read_set.is_touched_by(path, renamed));
+            let event = if is_input { Event::Input(path, change) } else { Event::Other(path, change) };
+            self.apply(id, &event, now);
         }
     }
 
@@ -139,31 +185,69 @@ impl Targets {
         is_current
     }
 
-    /// Tries again to watch what could not be watched.
+    /// Tries again to watch what could not be watched; not while no more can be.
     pub(crate) fn watch_again(&mut self, id: TargetId) {
-        if let (WatchMode::Auto, Some(target)) = (self.mode, self.map.get(&id).filter(|target| target.polled)) {
+        if let (WatchMode::Auto, false, Some(target)) = (self.mode, self.watches.are_used_up(), self.map.get(&id))
+            && target.polled
+        {
             let watched = self.watches.follow(id, &target.read_set, &target.read_set);
             self.rely_on_events(id, watched);
         }
     }
 
+    /// Whether the system allows no more watches.
+    pub(crate) fn are_watches_used_up(&self) -> bool {
+        self.watches.are_used_up()
+    }
+
+    /// Finds out anew whether the system allows more watches, the next time that one is needed.
+    pub(crate) fn try_watches(&mut self) {
+        self.watches.try_again();
+    }
+
+    /// What the system's limit on watches must be at least, for all folders to be watched; `None`: it suffices.
+    pub(crate) fn limit_needed(&self) -> Option<u64> {
+        self.watches.limit_needed()
+    }
+
     /// Polls a target where its events cannot be had.
     fn rely_on_events(&mut self, id: TargetId, watched: Result<(), WatchError>) {
-        let Some(target) = self.map.get_mut(&id) else { return };
+        let Some(target) = self.map.get(&id) else { return };
         let polled = match (self.mode, watched) {
             (WatchMode::Poll, _) | (WatchMode::Auto, Err(_)) => true,
             (WatchMode::Auto, Ok(())) => target.sends_no_events(),
             (WatchMode::Events, _) => false,
         };
-        let before = std::mem::replace(&mut target.watch_error, watched.err());
         self.set_polled(id, polled);
-        if let Err(error) = watched
-            && before != Some(error)
-            && self.map.iter().all(|(other, target)| *other == id || target.watch_error != Some(error))
-        {
-            tracing::warn!(target: LOG_TARGET, "{}", error.advice());
+        self.set_watch_error(id, watched.err());
+    }
+
+    /// Why a target is not watched; the first of each reason is logged.
+    fn set_watch_error(&mut self, id: TargetId, error: Option<WatchError>) {
+        let Some(target) = self.map.get_mut(&id) else { return };
+        let before = std::mem::replace(&mut target.watch_error, error);
+        if before == error {
+            return;
         }
-        if watched.err() != before {
+        let mut is_news = false;
+        if let Some(error) = error {
+            let count = self.unwatched.entry(error).or_default();
+            *count += 1;
+            if *count == 1 {
+                is_news = true;
+                tracing::warn!(target: LOG_TARGET, "{}", error.advice());
+            }
+        }
+        if let Some(before) = before
+            && let Some(count) = self.unwatched.get_mut(&before)
+        {
+            *count -= 1;
+            if *count == 0 {
+                is_news = true;
+                self.unwatched.remove(&before);
+            }
+        }
+        if is_news {
             self.show_problems();
         }
     }
@@ -171,6 +255,7 @@ impl Targets {
     fn set_polled(&mut self, id: TargetId, on: bool) {
         if let Some(target) = self.map.get_mut(&id) {
             set(&mut target.polled, on, &self.status.polled);
+            if on { _ = self.polled.insert(id) } else { _ = self.polled.remove(&id) }
         }
     }
 
@@ -189,14 +274,19 @@ impl Targets {
         for problem in target.problems.iter().filter(|problem| !problems.contains(problem)) {
             tracing::info!(target: LOG_TARGET, "no longer: {problem}");
         }
+        if problems.is_empty() {
+            _ = self.troubled.remove(&id)
+        } else {
+            _ = self.troubled.insert(id)
+        }
         target.problems = problems;
         self.show_problems();
     }
 
     fn show_problems(&self) {
-        let watching: BTreeSet<WatchError> = self.map.values().filter_map(|target| target.watch_error).collect();
-        let watching = watching.into_iter().map(|error| error.advice().to_owned());
-        let others = self.map.values().flat_map(|target| &target.problems).cloned();
+        let watching = self.unwatched.keys().map(|error| error.advice().to_owned());
+        let troubled = self.troubled.iter().filter_map(|id| self.map.get(id));
+        let others = troubled.flat_map(|target| &target.problems).cloned();
         self.status.set_problems(watching.chain(others).collect());
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct Watches {
     /// Targets by the paths that lead to their folder. Apart from the targets of [`Watch`], since one folder can hold ten
     /// thousand workspaces and an event in it concerns one.
     outer: HashMap<PathBuf, BTreeSet<TargetId>>,
+    /// The system allows no more, as far as is known.
+    used_up: bool,
     status: Arc<Status>,
 }
 
@@ -41,7 +43,7 @@ struct Watch {
 impl Watches {
     pub(crate) fn new(watcher: Result<Box<dyn Watcher>, Option<WatchError>>, status: Arc<Status>) -> Self {
         status.set_events(watcher.is_ok());
-        Self { watcher, folders: BTreeMap::new(), outer: HashMap::new(), status }
+        Self { watcher, folders: BTreeMap::new(), outer: HashMap::new(), used_up: false, status }
     }
 
     /// Watches what `next` has for a target, and releases what only `last` had. The error is the first reason why events
@@ -101,6 +103,10 @@ impl Watches {
             if watch.watched.take().is_some() {
                 self.status.watches.dec();
                 watcher.unwatch(folder);
+                self.used_up = false;
+            }
+            if self.used_up {
+                return Err(WatchError::WatchLimit);
             }
             match watcher.watch(folder) {
                 Ok(()) => {
@@ -109,12 +115,31 @@ impl Watches {
                 }
                 Err(WatchError::Missing) => {}
                 Err(error) => {
+                    self.used_up |= error == WatchError::WatchLimit;
                     self.status.watch_failed(error);
                     return Err(error);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Whether the system allows no more, as far as is known.
+    pub(crate) fn are_used_up(&self) -> bool {
+        self.used_up
+    }
+
+    /// Finds out anew, the next time that a watch is needed.
+    pub(crate) fn try_again(&mut self) {
+        self.used_up = false;
+    }
+
+    /// What the system's limit must be at least, for all folders to be watched; `None`: it suffices, or is not known.
+    pub(crate) fn limit_needed(&self) -> Option<u64> {
+        let watched = u64::try_from(self.status.watches.get()).unwrap_or_default();
+        let missing = (self.folders.len() as u64).saturating_sub(watched);
+        let limit = disk::watch_limit().filter(|_| self.used_up && missing > 0)?;
+        Some(limit + missing)
     }
 
     fn release(&mut self, folder: &Path, target: TargetId, outer_only: bool) {
@@ -130,6 +155,7 @@ impl Watches {
             if let (true, Ok(watcher)) = (was_watched, &mut self.watcher) {
                 self.status.watches.dec();
                 watcher.unwatch(folder);
+                self.used_up = false;
             }
         }
     }
@@ -154,6 +180,7 @@ impl Watches {
                 targets.extend(&watch.targets);
                 if let Ok(watcher) = &mut self.watcher {
                     watcher.unwatch(folder);
+                    self.used_up = false;
                 }
             }
         }

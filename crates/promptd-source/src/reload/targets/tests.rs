@@ -52,7 +52,10 @@ fn what_is_counted_and_said_of_a_target_goes_with_it() {
     targets.remove(one);
     assert_eq!(counted(&targets), (1, 1, 1, vec![]));
     assert!(targets.of_workspace("one").is_none() && targets.get(one).is_none());
-    assert_eq!((targets.from(TargetId::default()), targets.from(other.next().next())), (Some(other), None));
+    assert_eq!(
+        (targets.from(TargetId::default(), true), targets.from(other.next().next(), false)),
+        (Some(other), None)
+    );
     targets.set_failing(other, false);
     targets.remove(other);
     assert_eq!(counted(&targets), (0, 0, 0, vec![]));
@@ -94,14 +97,14 @@ fn events_make_those_pending_who_looked_there() {
     ] {
         for target in [one, other] {
             targets.watch(target, ReadSet::default());
-            targets.get_mut(target).unwrap().apply(&idle, now);
+            targets.apply(target, &idle, now);
         }
         targets.watch(one, read_set(&at("one"), &["FILE", "EMPTY", "sub", "link", "none"]));
         targets.file_event(&at(path), change, now);
         let pending = |id: TargetId| targets.get(id).unwrap().debounce.is_pending();
         assert_eq!((pending(one), pending(other)), (decision.is_some(), false), "{path} {change:?}");
         if let Some(decision) = decision {
-            assert_eq!(targets.get_mut(one).unwrap().apply(&due, later), decision, "{path} {change:?}");
+            assert_eq!(targets.apply(one, &due, later), decision, "{path} {change:?}");
         }
     }
 }
@@ -113,7 +116,7 @@ fn what_was_removed_or_renamed_is_watched_no_more_until_it_is_loaded() {
     for (target, name) in [(one, "one"), (other, "other")] {
         assert!(targets.watch(target, read_set(&root.join(name), &["FILE"])));
         let idle = Event::Started { current: true, failed: false, quiet_for: None };
-        targets.get_mut(target).unwrap().apply(&idle, clock::now());
+        targets.apply(target, &idle, clock::now());
     }
     let all = watcher.watched.lock().unwrap().clone();
     assert_eq!(all.len(), 3);
@@ -161,6 +164,14 @@ fn a_target_is_polled_where_its_events_cannot_be_had_and_watched_again_where_eve
         assert_eq!(targets.status.problems().len(), usize::from(refused), "{mode:?}");
         *watcher.refusal.lock().unwrap() = None;
         let before = watcher.watched.lock().unwrap().len();
+        assert_eq!(targets.are_watches_used_up(), refused, "{mode:?}");
+        targets.watch_again(one);
+        assert_eq!(
+            watcher.watched.lock().unwrap().len(),
+            before,
+            "no more can be watched, or none has to be: {mode:?}"
+        );
+        targets.try_watches();
         targets.watch_again(one);
         assert_eq!(targets.get(one).unwrap().polled, healed, "{mode:?} {refused}");
         let tried = watcher.watched.lock().unwrap().len() > before;
@@ -214,13 +225,14 @@ fn what_is_due_is_loaded_when_it_is_and_the_first_decides_when_that_is() {
     let (start, later) = (clock::now(), clock::now() + Duration::from_secs(60));
     for (target, at) in [(one, start), (other, later)] {
         targets.get_mut(target).unwrap().debounce = super::super::debounce::Debounce::default();
-        targets.get_mut(target).unwrap().apply(&Event::Added, at);
+        targets.apply(target, &Event::Added, at);
     }
     assert_eq!(targets.next_due(), Some(start));
-    assert_eq!(targets.due(start), [one]);
-    assert_eq!(targets.due(later), [one, other]);
+    let due = |targets: &Targets, now| targets.due(now).collect::<Vec<_>>();
+    assert_eq!(due(&targets, start), [one]);
+    assert_eq!(due(&targets, later), [one, other]);
     targets.remove(one);
-    assert_eq!((targets.due(start), targets.next_due()), (vec![], Some(later)));
+    assert_eq!((due(&targets, start), targets.next_due()), (vec![], Some(later)));
     targets.mark(|target| matches!(target.kind, Kind::Files(FileSet::Paths(_), _)), start);
     assert_eq!(targets.next_due(), Some(later));
     targets.mark(|_| true, start);

@@ -37,8 +37,13 @@ impl Served {
 
     /// The same, logging only what is wrong: a line a save would bury the figures.
     pub fn quiet(workspaces: &Path) -> Self {
+        Self::with(workspaces, &[])
+    }
+
+    /// The same with more arguments.
+    pub fn with(workspaces: &Path, arguments: &[&str]) -> Self {
         let mut command = Self::command(workspaces);
-        command.args(["--log", "warn"]);
+        command.args(["--log", "warn"]).args(arguments);
         Self::start(command)
     }
 

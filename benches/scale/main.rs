@@ -10,6 +10,7 @@
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::unwrap_used,
+    clippy::panic,
     clippy::expect_used,
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -21,12 +22,14 @@
 #[path = "../load/drive.rs"]
 #[expect(dead_code, reason = "what the load bench alone uses")]
 mod drive;
+mod fleet;
 mod followers;
 mod linear;
 #[path = "../common/machine.rs"]
 mod machine;
 #[path = "../../tests/reload/many.rs"]
 mod many;
+mod pages;
 #[path = "../load/plain.rs"]
 mod plain;
 mod plot;
@@ -37,6 +40,7 @@ mod replicas;
 #[path = "../load/requests.rs"]
 #[expect(dead_code, reason = "what the load bench alone uses")]
 mod requests;
+mod resident;
 #[path = "../common/site.rs"]
 mod site;
 mod watches;
@@ -68,6 +72,8 @@ struct Args {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     Workspaces,
+    Fleet,
+    Resident,
     Watches,
     Followers,
     Linear,
@@ -88,6 +94,8 @@ fn main() -> ExitCode {
         let before = Record::before();
         Record {
             workspaces: record.workspaces.or(before.workspaces),
+            fleet: record.fleet.or(before.fleet),
+            resident: record.resident.or(before.resident),
             watches: record.watches.or(before.watches),
             followers: record.followers.or(before.followers),
             linear: record.linear.or(before.linear),
@@ -112,6 +120,19 @@ async fn measure(args: &Args, bar: &ProgressBar) -> Record {
     }
     if runs(Part::Workspaces) {
         record.workspaces = Some(workspaces::measure(pick(10_000, 2_000), pick(9, 5), bar).await);
+    }
+    if runs(Part::Resident) || runs(Part::Fleet) {
+        let (workspaces, watched) = (pick(50_000, 2_000), pick(35_000, 1_500));
+        let folder = tempfile::tempdir().unwrap();
+        bar.set_message("making workspaces");
+        let bytes = (0..workspaces).map(|i| many::make(&folder.path().join(workspaces::id(i)), i)).sum();
+        if runs(Part::Resident) {
+            record.resident = Some(resident::measure(folder.path(), workspaces, pick(9, 3), bar).await);
+        }
+        if runs(Part::Fleet) {
+            let idle = Duration::from_secs(pick(30, 5) as u64);
+            record.fleet = Some(fleet::measure(folder.path(), workspaces, bytes, watched, idle, bar).await);
+        }
     }
     if runs(Part::Watches) {
         record.watches = Some(watches::measure(pick(60, 10) as u64, bar).await);

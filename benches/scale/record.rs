@@ -4,7 +4,7 @@ use std::{fmt::Write as _, fs};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{followers, linear, plot, replicas, watches, workspaces};
+use crate::{fleet, followers, linear, plot, replicas, resident, watches, workspaces};
 
 const JSON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scale.json");
 const PLOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/linear.svg");
@@ -13,9 +13,12 @@ const SCALING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scaling.md");
 
 /// All of a run; what it left out keeps what was recorded before.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Record {
     pub machine: String,
     pub workspaces: Option<workspaces::Figures>,
+    pub fleet: Option<fleet::Figures>,
+    pub resident: Option<resident::Figures>,
     pub watches: Option<watches::Figures>,
     pub followers: Option<followers::Figures>,
     pub linear: Option<Vec<linear::Growth>>,
@@ -31,11 +34,13 @@ impl Record {
     /// The gates that were missed. `slack`: what a p99, or a wait, may be over its gate.
     pub fn faults(&self, slack: f64) -> Vec<String> {
         let workspaces = self.workspaces.iter().flat_map(|figures| figures.faults(slack));
+        let fleet = self.fleet.iter().flat_map(|figures| figures.faults(slack));
+        let resident = self.resident.iter().flat_map(|figures| figures.faults(slack));
         let watches = self.watches.iter().flat_map(watches::Figures::faults);
         let followers = self.followers.iter().flat_map(|figures| figures.faults(slack));
         let linear = self.linear.iter().flatten().flat_map(linear::Growth::faults);
         let replicas = self.replicas.iter().flat_map(replicas::Figures::faults);
-        workspaces.chain(watches).chain(followers).chain(linear).chain(replicas).collect()
+        workspaces.chain(fleet).chain(resident).chain(watches).chain(followers).chain(linear).chain(replicas).collect()
     }
 
     /// What `docs/performance.md` has, as Markdown: a terminal shows it well too.
@@ -43,6 +48,12 @@ impl Record {
         let mut text = format!("{}\n", self.machine);
         if let Some(figures) = &self.workspaces {
             let _ = write!(text, "\n### Many workspaces\n\n{}", figures.markdown());
+        }
+        if let Some(figures) = &self.fleet {
+            let _ = write!(text, "\n### As many workspaces as a small machine is to serve\n\n{}", figures.markdown());
+        }
+        if let Some(figures) = &self.resident {
+            let _ = write!(text, "\n### Few of many workspaces loaded\n\n{}", figures.markdown());
         }
         if let Some(figures) = &self.watches {
             let _ = write!(text, "\n### Many watches\n\n{}", figures.markdown());

@@ -19,7 +19,7 @@ use crate::{
 /// The longest that a start may take.
 const START: Duration = Duration::from_secs(4);
 /// Memory may be 1.3 times the bytes on disk, and so much more.
-const MEMORY: u64 = 60_000_000;
+pub const MEMORY: u64 = 60_000_000;
 /// p99 over all workspaces may be so many times that of one.
 const P99: f64 = 1.2;
 
@@ -73,7 +73,7 @@ pub async fn measure(workspaces: usize, rounds: usize, bar: &ProgressBar) -> Fig
     Figures { workspaces, bytes, start_seconds: start.as_secs_f64(), memory, calls }
 }
 
-fn id(i: usize) -> String {
+pub fn id(i: usize) -> String {
     format!("ws-{i:05}")
 }
 

@@ -6,7 +6,8 @@ use std::{fs, path::Path};
 pub fn make(folder: &Path, i: usize) -> u64 {
     let mut files = vec![("workspace.yaml".to_owned(), format!("agent:\n  name: Agent {i}\n"))];
     for name in ["AGENTS.md", "SOUL.md", "IDENTITY.md"] {
-        files.push((name.to_owned(), format!("{name} {i}\n").repeat(3_900 / (name.len() + 6))));
+        let line = format!("{name} {i}\n");
+        files.push((name.to_owned(), line.repeat(3_900 / line.len())));
     }
     for skill in ["one", "two", "three"] {
         let head = format!("---\nname: {skill}\ndescription: What {skill} does.\n---\n\n");

@@ -23,7 +23,7 @@ use crate::disk;
 #[derive(Debug, Default)]
 pub(crate) struct ReadSet {
     /// By canonical path.
-    probes: Box<[(Box<Path>, Probe)]>,
+    probes: Box<[(Box<OsStr>, Probe)]>,
     /// The workspace's folder; absent where there is none.
     root: Option<Inode>,
     /// Something changed while it was read: the read set is of no single state.
@@ -49,7 +49,7 @@ impl ReadSet {
     /// What one tree has recorded.
     pub(crate) fn new(walk: Walk, root: Option<Inode>) -> Self {
         let Walk { probes, torn, named, .. } = walk;
-        let probes = probes.into_iter().map(|(path, probe)| (path.into_boxed_path(), probe)).collect();
+        let probes = probes.into_iter().map(|(path, probe)| (path.into_boxed_os_str(), probe)).collect();
         Self { probes, root, torn, named: named.into_iter().collect() }
     }
 
@@ -90,7 +90,7 @@ impl ReadSet {
 
     /// Whether the disk still is as it was.
     pub(crate) fn is_current(&self) -> bool {
-        !self.torn && self.probes.iter().all(|(path, probe)| probe.seen.is_current(path, &self.named))
+        !self.torn && self.probes.iter().all(|(path, probe)| probe.seen.is_current(Path::new(path), &self.named))
     }
 
     /// Whether another load saw the very same: then what it read is the same too. Never true of what could not be read.
@@ -115,7 +115,7 @@ impl ReadSet {
     }
 
     fn loose_files(&self) -> impl Iterator<Item = (&Path, Signature)> {
-        self.probes.iter().filter_map(|(path, probe)| Some((&**path, probe.loose_file()?)))
+        self.probes.iter().filter_map(|(path, probe)| Some((Path::new(path), probe.loose_file()?)))
     }
 
     /// The files with content here that are empty or missing in `next`: what the middle of a save looks like. A file
@@ -124,9 +124,10 @@ impl ReadSet {
     pub(crate) fn losses_in<'a>(&'a self, next: &'a Self) -> impl Iterator<Item = (&'a Path, Loss)> {
         let is_same_root = self.root == next.root;
         self.probes.iter().filter(move |_| is_same_root).filter_map(move |(path, probe)| {
+            let path = Path::new(path);
             let had_content = !probe.route.outer && probe.loose_file().is_some_and(|signature| signature.size > 0);
             let loss = if had_content { next.loss_of(path, probe.route.linked)? } else { return None };
-            path.parent().filter(|folder| self.still_has_folder(folder)).map(|_| (&**path, loss))
+            path.parent().filter(|folder| self.still_has_folder(folder)).map(|_| (path, loss))
         })
     }
 
@@ -155,7 +156,7 @@ impl ReadSet {
     }
 
     fn get(&self, path: &Path) -> Option<&Probe> {
-        let index = self.probes.binary_search_by(|(p, _)| (**p).cmp(path)).ok()?;
+        let index = self.probes.binary_search_by(|(p, _)| (**p).cmp(path.as_os_str())).ok()?;
         self.probes.get(index).map(|(_, probe)| probe)
     }
 
@@ -180,6 +181,7 @@ impl ReadSet {
     pub(crate) fn folders(&self) -> BTreeMap<&Path, bool> {
         let mut folders = BTreeMap::new();
         for (path, probe) in &self.probes {
+            let path = Path::new(path);
             if let Some(parent) = path.parent() {
                 *folders.entry(parent).or_insert(true) &= probe.route.outer;
             }
@@ -192,7 +194,7 @@ impl ReadSet {
 
     /// The paths that lead to the workspace's folder: its own, and every link on the way.
     pub(crate) fn outer_paths(&self) -> impl Iterator<Item = &Path> {
-        self.probes.iter().filter(|(_, probe)| probe.route.outer).map(|(path, _)| &**path)
+        self.probes.iter().filter(|(_, probe)| probe.route.outer).map(|(path, _)| Path::new(path))
     }
 }
 

@@ -56,7 +56,7 @@ impl DiskTree {
     /// What has been read.
     pub(crate) fn into_read_set(self) -> ReadSet {
         let walk = self.walk.into_inner();
-        let root = walk.nodes.get(&self.root).and_then(|node| node.signature).map(|signature| signature.inode);
+        let root = walk.signature(&self.root).map(|signature| signature.inode);
         ReadSet::new(walk, root)
     }
 
@@ -85,7 +85,7 @@ impl DiskTree {
         let file = disk::open(dir, below, path)?;
         let meta = disk::stat_open(&file, path)?;
         let mut walk = self.walk.borrow_mut();
-        walk.torn |= walk.nodes.get(path).and_then(|node| node.signature) != Some(Signature::of(&meta));
+        walk.torn |= walk.signature(path) != Some(Signature::of(&meta));
         if !meta.is_file() {
             // Swapped since it was looked at; the next load sees what it is.
             return Err(io::ErrorKind::NotFound.into());
@@ -103,10 +103,11 @@ impl DiskTree {
     fn list_found(&self, found: &Found, only: Option<&[&str]>) -> io::Result<Vec<(OsString, fs::FileType)>> {
         let mut names = disk::list(&found.path)?;
         let mut walk = self.walk.borrow_mut();
-        let signature = walk.nodes.get(&found.path).and_then(|node| node.signature);
+        let signature = walk.signature(&found.path);
         if let Some(only) = only {
             names.retain(|(name, kind)| counts(name, *kind, only));
-            let is_known = walk.probes.get(&found.path).is_some_and(|probe| matches!(probe.seen, Seen::Listing(..)));
+            let is_known =
+                walk.probes.get(found.path.as_os_str()).is_some_and(|probe| matches!(probe.seen, Seen::Listing(..)));
             if let (Some(signature), false) = (signature, is_known) {
                 walk.named.extend(only.iter().map(|name| Box::from(*name)));
                 walk.probe(&found.path, Seen::Part(signature, names_hash(&names)), found.route);

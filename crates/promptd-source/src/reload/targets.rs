@@ -275,9 +275,9 @@ impl Targets {
             tracing::info!(target: LOG_TARGET, "no longer: {problem}");
         }
         if problems.is_empty() {
-            _ = self.troubled.remove(&id)
+            self.troubled.remove(&id);
         } else {
-            _ = self.troubled.insert(id)
+            self.troubled.insert(id);
         }
         target.problems = problems;
         self.show_problems();

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -13,6 +14,7 @@ use crate::{
     load::{
         probe::{Inode, is_absence},
         read_set::ReadSet,
+        walk::is_at_or_below,
     },
     status::Status,
 };
@@ -21,8 +23,8 @@ use crate::{
 pub(crate) struct Watches {
     /// Where there is none, nothing is watched; the error is why, if one was wanted.
     watcher: Result<Box<dyn Watcher>, Option<WatchError>>,
-    /// By canonical path; ordered, so that a folder's subtree is one range.
-    folders: BTreeMap<PathBuf, Watch>,
+    /// By canonical path, in the order of its bytes, so that a folder's subtree is in one range.
+    folders: BTreeMap<OsString, Watch>,
     /// Targets by the paths that lead to their folder. Apart from the targets of [`Watch`], since one folder can hold ten
     /// thousand workspaces and an event in it concerns one.
     outer: HashMap<PathBuf, BTreeSet<TargetId>>,
@@ -52,7 +54,7 @@ impl Watches {
         let (old, new) = (last.folders(), next.folders());
         for (folder, outer_only) in &new {
             if old.get(folder) != Some(outer_only) {
-                let watch = self.folders.entry(folder.to_path_buf()).or_default();
+                let watch = self.folders.entry(folder.into()).or_default();
                 if *outer_only { watch.outer += 1 } else { _ = watch.targets.insert(target) }
             }
         }
@@ -84,7 +86,7 @@ impl Watches {
 
     /// Makes sure that the folder that is there now is the one watched.
     fn ensure(&mut self, folder: &Path) -> Result<(), WatchError> {
-        let Some(watch) = self.folders.get_mut(folder) else { return Ok(()) };
+        let Some(watch) = self.folders.get_mut(folder.as_os_str()) else { return Ok(()) };
         let meta = match disk::stat(folder) {
             Ok(meta) => meta,
             // Gone: the read set is no longer current, and that is found.
@@ -143,7 +145,7 @@ impl Watches {
     }
 
     fn release(&mut self, folder: &Path, target: TargetId, outer_only: bool) {
-        let Some(watch) = self.folders.get_mut(folder) else { return };
+        let Some(watch) = self.folders.get_mut(folder.as_os_str()) else { return };
         if outer_only {
             watch.outer -= 1;
         } else {
@@ -151,7 +153,7 @@ impl Watches {
         }
         if watch.outer == 0 && watch.targets.is_empty() {
             let was_watched = watch.watched.is_some();
-            self.folders.remove(folder);
+            self.folders.remove(folder.as_os_str());
             if let (true, Ok(watcher)) = (was_watched, &mut self.watcher) {
                 self.status.watches.dec();
                 watcher.unwatch(folder);
@@ -162,7 +164,7 @@ impl Watches {
 
     /// The targets that a change at `path` may concern.
     pub(crate) fn concerned(&self, path: &Path) -> BTreeSet<TargetId> {
-        let of = |folder: &Path| self.folders.get(folder).into_iter().flat_map(|watch| &watch.targets);
+        let of = |folder: &Path| self.folders.get(folder.as_os_str()).into_iter().flat_map(|watch| &watch.targets);
         let outer = self.outer.get(path).into_iter().flatten();
         path.parent().into_iter().flat_map(of).chain(of(path)).chain(outer).copied().collect()
     }
@@ -171,10 +173,11 @@ impl Watches {
     /// had one.
     pub(crate) fn forget(&mut self, path: &Path) -> BTreeSet<TargetId> {
         let mut targets = BTreeSet::new();
-        for (folder, watch) in self.folders.range_mut(path.to_path_buf()..) {
-            if !folder.starts_with(path) {
-                break;
-            }
+        // What begins with the path and a byte up to `/`: the byte behind that is `0`.
+        let [from, mut to] = [path, path].map(|path| path.as_os_str().to_owned());
+        to.push("0");
+        let near = self.folders.range_mut(from..to).map(|(folder, watch)| (Path::new(folder), watch));
+        for (folder, watch) in near.filter(|(folder, _)| is_at_or_below(folder, path)) {
             if watch.watched.take().is_some() {
                 self.status.watches.dec();
                 targets.extend(&watch.targets);

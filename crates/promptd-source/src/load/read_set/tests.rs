@@ -38,7 +38,7 @@ fn listing(path: &Path) -> Seen {
 }
 
 fn set(root: &Path, probes: &[(&Path, Seen, Route)]) -> ReadSet {
-    let probes = probes.iter().map(|(path, seen, route)| (path.to_path_buf(), Probe { seen: *seen, route: *route }));
+    let probes = probes.iter().map(|(path, seen, route)| (path.into(), Probe { seen: *seen, route: *route }));
     let named = ["named".into()].into();
     ReadSet::new(Walk { probes: probes.collect(), named, ..Walk::default() }, Some(signature(root).inode))
 }

@@ -16,7 +16,7 @@ fn recorded(walk: &Walk, home: &Path) -> Vec<(String, &'static str)> {
         Seen::File(_) => "file",
     };
     let below = |path: &Path| path.strip_prefix(home).unwrap().to_str().unwrap().to_owned();
-    let mut recorded: Vec<_> = walk.probes.iter().map(|(path, probe)| (below(path), word(probe))).collect();
+    let mut recorded: Vec<_> = walk.probes.iter().map(|(path, probe)| (below(Path::new(path)), word(probe))).collect();
     recorded.sort_unstable();
     recorded
 }
@@ -173,7 +173,7 @@ fn what_has_failed_or_was_listed_stays_so_when_it_is_walked_through_again() {
         assert_eq!(walk.read_failed(&found, &io::ErrorKind::PermissionDenied.into()), ReadError::Denied);
     }
     let listed = find(&mut walk, "listed");
-    let signature = walk.nodes[&listed.path].signature.unwrap();
+    let signature = walk.signature(&listed.path).unwrap();
     walk.probe(&listed.path, Seen::Listing(signature, 0), listed.route);
     let before =
         [("FILE", "failed"), ("failed", "failed"), ("listed", "listing")].map(|(path, word)| (path.to_owned(), word));

@@ -130,7 +130,7 @@ fn a_folder_that_is_another_one_now_is_watched_anew() {
     scene.watches.follow(one, &before, &after).unwrap();
     assert_eq!(scene.watched(), ["", "one", "other"]);
     assert_eq!(
-        scene.watches.folders[&scene.root.join("one")].watched,
+        scene.watches.folders[scene.root.join("one").as_os_str()].watched,
         disk::stat(&scene.root.join("one")).ok().map(|meta| Inode::of(&meta)),
     );
 }
@@ -161,7 +161,7 @@ fn a_folder_that_cannot_be_looked_at_is_not_watched_and_that_is_said() {
     let mut watches = scene.watches;
     // Longer than any name can be.
     let folder = scene.root.join("x".repeat(300));
-    watches.folders.insert(folder.clone(), Watch::default());
+    watches.folders.insert(folder.clone().into(), Watch::default());
     assert_eq!(watches.ensure(&folder), Err(WatchError::Other));
     assert!(scene.status.watch_errors().all(|(error, count)| (count.get() == 1) == (error == WatchError::Other)));
 }

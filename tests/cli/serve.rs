@@ -277,3 +277,47 @@ fn requests_that_are_no_calls_are_counted_by_what_is_wrong_with_them() {
     }
     service.stop();
 }
+
+#[test]
+fn workspaces_that_are_not_loaded_are_called_and_listed_like_others() {
+    let home = folder(&[
+        ("ws/one/AGENTS.md", "Rules of one."),
+        ("ws/two/AGENTS.md", "Rules of two."),
+        ("ws/two/workspace.yaml", "agent: {name: Harbor}\n"),
+    ]);
+    let flags = ["serve", "--workspaces", "ws", "--resident", "0", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+    let mut service = Service::start(home.path(), &flags);
+    let log = service.wait_for_log("serving");
+    let admin = log.split("admin=").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    let post = |method: &str, body: &str| {
+        let mut stream = TcpStream::connect(service.address()).unwrap();
+        let head = "host: localhost\r\nconnection: close\r\ncontent-type: application/json";
+        let length = body.len();
+        write!(stream, "POST /promptd.v1.{method} HTTP/1.1\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let listed = |query: &str| post("WorkspaceService/ListWorkspaces", &format!("{{\"query\": \"{query}\"}}"));
+    let all = listed("");
+    assert!(all.contains("\"one\"") && all.contains("\"Harbor\"") && all.contains("\"contextSize\""), "{all}");
+    assert!(listed("harb").contains("\"two\"") && !listed("harb").contains("\"one\""));
+    assert!(get(&admin, "/metrics").1.contains("promptd_resident_misses_total 0"), "a list loads none");
+    for (method, body, expected) in [
+        ("PromptService/AssemblePrompt", r#"{"workspaceId": "two"}"#, "Rules of two."),
+        ("WorkspaceService/GetWorkspace", r#"{"workspaceId": "one"}"#, "AGENTS.md"),
+        ("WorkspaceService/ListRevisions", r#"{"workspaceId": "two"}"#, "\"revision\""),
+        ("WorkspaceService/ReadFile", r#"{"workspaceId": "one", "path": "AGENTS.md"}"#, "sha256"),
+        ("PromptService/DiffPrompt", r#"{"workspaceId": "two"}"#, "revision"),
+        ("PromptService/ParseReply", r#"{"workspaceId": "one", "text": "Yes."}"#, "Yes."),
+        ("PromptService/AssemblePrompt", r#"{"workspaceId": "three"}"#, "not_found"),
+    ] {
+        let answer = post(method, body);
+        assert!(answer.contains(expected), "{method} {body}: {answer}");
+    }
+    let (_, metrics) = get(&admin, "/metrics");
+    assert!(metrics.contains("promptd_workspaces{state=\"ready\"} 2"), "{metrics}");
+    assert!(!metrics.contains("promptd_resident_misses_total 0"), "{metrics}");
+    service.stop();
+}

@@ -300,7 +300,11 @@ impl Reload {
     /// Looks for changes that no event has reported, if it is time to.
     fn look_around(&mut self) {
         let began = clock::now();
-        if self.polls() && began >= self.polling.due() {
+        if !self.polls() {
+            if self.limit_asked_for.is_some() {
+                self.ask_for_watches(Duration::ZERO);
+            }
+        } else if began >= self.polling.due() {
             self.poll(began);
         }
         let began = clock::now();
@@ -331,7 +335,6 @@ impl Reload {
         while now - began < SLICE {
             let Some(target) = self.targets.from(self.polling.cursor, true) else {
                 let took = self.polling.ended(began, now, share, self.publisher.options.poll_interval);
-                self.publisher.status.poll_round.set(took.as_secs_f64());
                 self.ask_for_watches(took);
                 // Perhaps somebody has raised the limit.
                 self.targets.try_watches();
@@ -348,7 +351,8 @@ impl Reload {
     /// Says what the limit of watches must be, and how long edits take without; again only once it must be higher.
     fn ask_for_watches(&mut self, round: Duration) {
         let needed = self.targets.limit_needed();
-        let Status { polled, watch_limit_needed, .. } = &*self.publisher.status;
+        let Status { polled, poll_round, watch_limit_needed, .. } = &*self.publisher.status;
+        poll_round.set(round.as_secs_f64());
         watch_limit_needed.set(needed.and_then(|needed| i64::try_from(needed).ok()).unwrap_or_default());
         if needed > self.limit_asked_for {
             let (polled, needed, seconds) = (polled.get(), needed.unwrap_or_default(), round.as_secs());

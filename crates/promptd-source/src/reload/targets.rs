@@ -255,7 +255,7 @@ impl Targets {
     fn set_polled(&mut self, id: TargetId, on: bool) {
         if let Some(target) = self.map.get_mut(&id) {
             set(&mut target.polled, on, &self.status.polled);
-            if on { _ = self.polled.insert(id) } else { _ = self.polled.remove(&id) }
+            set_member(&mut self.polled, id, on);
         }
     }
 
@@ -274,11 +274,7 @@ impl Targets {
         for problem in target.problems.iter().filter(|problem| !problems.contains(problem)) {
             tracing::info!(target: LOG_TARGET, "no longer: {problem}");
         }
-        if problems.is_empty() {
-            self.troubled.remove(&id);
-        } else {
-            self.troubled.insert(id);
-        }
+        set_member(&mut self.troubled, id, !problems.is_empty());
         target.problems = problems;
         self.show_problems();
     }
@@ -292,6 +288,14 @@ impl Targets {
 
     fn count_workspaces(&self) {
         self.status.workspaces.set(i64::try_from(self.workspaces.len()).unwrap_or(i64::MAX));
+    }
+}
+
+fn set_member(set: &mut BTreeSet<TargetId>, id: TargetId, is_member: bool) {
+    if is_member {
+        set.insert(id);
+    } else {
+        set.remove(&id);
     }
 }
 

@@ -136,6 +136,21 @@ fn a_folder_that_is_another_one_now_is_watched_anew() {
 }
 
 #[test]
+fn what_is_forgotten_is_a_folder_and_what_is_below_it_and_nothing_that_is_called_alike() {
+    let mut scene = Scene::new();
+    for alike in ["one.bak", "one-more", "one0", "on"] {
+        fs::create_dir(scene.root.join(alike)).unwrap();
+        fs::write(scene.root.join(alike).join("FILE"), "text").unwrap();
+    }
+    let [one, others, _] = ids();
+    scene.watches.follow(one, &NONE(), &scene.of("one", &["FILE", "sub/FILE"])).unwrap();
+    let alike = ["one.bak/FILE", "one-more/FILE", "one0/FILE", "on/FILE"];
+    scene.watches.follow(others, &NONE(), &read_set(&scene.root, &alike)).unwrap();
+    assert_eq!(scene.watches.forget(&scene.root.join("one")), BTreeSet::from([one]));
+    assert_eq!(scene.watched(), ["", "..", "on", "one-more", "one.bak", "one0"]);
+}
+
+#[test]
 fn why_a_folder_is_not_watched_is_said_and_counted_and_one_that_is_gone_is_no_error() {
     let mut scene = Scene::new();
     let [one, ..] = ids();

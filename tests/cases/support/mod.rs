@@ -17,7 +17,7 @@ use promptd_core::{
     prompt::{Holder, Outcome, Prepared, Prompt},
     settings::Settings,
     turn::Turn,
-    workspace::{Load, Snapshot, Tree, load},
+    workspace::{Layer, Load, Snapshot, Tree, compose, load},
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -149,20 +149,39 @@ impl Workspace {
             }
             Arc::new(profiles)
         };
-        let tree = promptd_source::open_tree(&self.folder.path().join("ws"), &[]).unwrap();
+        let own = Arc::new(self.load_one("harbour", "ws", &profiles, case)?);
+        if own.manifest.extends.is_empty() {
+            return Ok(own.into());
+        }
+        let find = |id: &Id| {
+            let folder = format!("layers/{id}");
+            let is_there = self.folder.path().join(&folder).is_dir();
+            let loaded = is_there.then(|| self.load_one(id.as_str(), &folder, &profiles, case).ok()).flatten();
+            loaded.map(|snapshot| Arc::new(Layer::new(Arc::new(snapshot))))
+        };
+        compose(&own, None, &find).map(Prepared::from)
+    }
+
+    fn load_one(
+        &self,
+        id: &str,
+        folder: &str,
+        profiles: &Arc<ProfileSet>,
+        case: &Case,
+    ) -> Result<Snapshot, Vec<Finding>> {
+        let tree = promptd_source::open_tree(&self.folder.path().join(folder), &[]).unwrap();
         let shared = self.folder.path().join("shared");
         let shared = shared.is_dir().then(|| promptd_source::open_tree(&shared, &[]).unwrap());
         let shared: Vec<(&str, &dyn Tree)> = shared.iter().map(|tree| ("/srv/shared", tree as &dyn Tree)).collect();
         load(&Load {
-            id: &Id::parse("harbour").unwrap(),
-            root: "/srv/harbour",
+            id: &Id::parse(id).unwrap(),
+            root: &format!("/srv/{id}"),
             tree: &tree,
             shared_skills: &shared,
-            profiles,
+            profiles: Arc::clone(profiles),
             settings: Arc::new(case.settings.clone()),
             previous: None,
         })
-        .map(Prepared::from)
     }
 }
 

@@ -87,6 +87,16 @@ codes! {
     ManifestEmpty = "MANIFEST_EMPTY", Error, "Save `workspace.yaml` with content; `{}` means all defaults.";
     /// YAML ended a value before a ` #`, or took its first word for an anchor: a part of the text may be missing.
     YamlValueCut = "YAML_VALUE_CUT", Warning, "Put the value in quotes, or a comment on a line of its own.";
+    /// A workspace that `extends` names is not there, does not name this one in `extendable_by`, or was never valid.
+    LayerUnavailable = "LAYER_UNAVAILABLE", Error, "Correct the entry, create or mend that workspace, or name this one in its `extendable_by`.";
+    /// Workspaces extend one another in a circle.
+    LayerCycle = "LAYER_CYCLE", Error, "Remove the entry, or that of a layer which leads back here.";
+    /// A workspace has more layers, or deeper ones, than are taken.
+    LayersLimited = "LAYERS_LIMITED", Error, "Extend fewer workspaces.";
+    /// A setting has no effect, or less, since a layer locks it or has a stricter limit.
+    LayerOverrules = "LAYER_OVERRULES", Warning, "Remove the setting, or ask whoever runs the layer to allow it.";
+    /// A layer that the caller may not see has findings.
+    LayerFaulty = "LAYER_FAULTY", Warning, "Ask whoever runs the layers of the workspace: `promptd check` shows what it is.";
     /// The service failed while it loaded the workspace.
     LoadFailed = "LOAD_FAILED", Error, "Report it with the workspace's files; the last good version stays in use until the next change.";
     /// A file is larger than its reader takes.

@@ -39,6 +39,8 @@ pub struct Excerpt {
     pub marker: Range<usize>,
     /// How many characters of the document are kept.
     pub shown: usize,
+    /// Of a document that was joined: what each part that is shown has of `text`, with the part's number.
+    pub parts: Vec<(usize, Range<usize>)>,
 }
 
 /// A range of a document that an excerpt has byte for byte.
@@ -362,7 +364,7 @@ mod tests {
 
     /// What is true of every excerpt.
     fn check(text: &str, limit: usize, keep: Keep, excerpt: &Excerpt, marker: &str) {
-        let Excerpt { text: cut, kept, marker: line, shown } = excerpt;
+        let Excerpt { text: cut, kept, marker: line, shown, .. } = excerpt;
         assert!(chars(cut) <= limit, "over {limit}: {cut:?}");
         assert_eq!(&cut[line.clone()], marker);
         let mut copied = Vec::new();

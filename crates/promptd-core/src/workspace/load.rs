@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Document, Manifest, ReadError, Snapshot, Tree,
+    Document, Manifest, Marks, ReadError, Snapshot, Tree,
     collector::{Audience, Collector},
     files::{self, CONTEXT_FILES},
     manifest::{self, MANIFEST},
@@ -44,7 +44,7 @@ pub struct Load<'a> {
 /// Loads a workspace. The error case has at least one error finding: `workspace.yaml` is invalid and was never good.
 pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
     let mut collector = Collector::default();
-    let (manifest, manifest_sha256) = load_manifest(input, &mut collector)?;
+    let Read { manifest, marks, sha256: manifest_sha256 } = load_manifest(input, &mut collector)?;
     let profiles = profiles(input, &manifest);
     if let Some(error) = profiles.error(manifest.profile.as_str()) {
         collector.report(error.clone(), Audience::Callers);
@@ -64,11 +64,15 @@ pub fn load(input: &Load<'_>) -> Result<Snapshot, Vec<Finding>> {
         id: input.id.clone(),
         root: input.root.into(),
         manifest,
+        marks,
+        inherited: BTreeMap::new(),
         manifest_sha256,
         documents,
         unusable,
         nested,
         skills,
+        layers: Vec::new(),
+        own: None,
         profiles,
         settings: Arc::clone(&input.settings),
         findings,
@@ -90,8 +94,25 @@ fn profiles(input: &Load<'_>, manifest: &Manifest) -> Arc<ProfileSet> {
     }
 }
 
-/// The manifest in use and the hash of its bytes, which is empty where there is no file.
-fn load_manifest(input: &Load<'_>, collector: &mut Collector) -> Result<(Manifest, Arc<str>), Vec<Finding>> {
+/// The manifest in use.
+struct Read {
+    manifest: Manifest,
+    marks: Arc<Marks>,
+    /// The hash of its bytes, empty where there is no file.
+    sha256: Arc<str>,
+}
+
+impl Read {
+    fn of(last_good: &Snapshot) -> Self {
+        Self {
+            manifest: last_good.manifest.clone(),
+            marks: Arc::clone(&last_good.marks),
+            sha256: Arc::clone(&last_good.manifest_sha256),
+        }
+    }
+}
+
+fn load_manifest(input: &Load<'_>, collector: &mut Collector) -> Result<Read, Vec<Finding>> {
     // One byte more than the limit shows that a file is too large, whatever size the tree gives.
     let faults = match input.tree.read(MANIFEST, MAX_YAML_BYTES + 1) {
         Err(ReadError::Missing) => return Ok(without_content(input, "is missing", "".into(), collector)),
@@ -101,12 +122,12 @@ fn load_manifest(input: &Load<'_>, collector: &mut Collector) -> Result<(Manifes
             collector.inputs.insert(MANIFEST.into(), Arc::clone(&hash));
             match manifest::parse(&file, input.id, &input.profiles, input.settings.risks) {
                 Ok(None) => return Ok(without_content(input, "has no content", hash, collector)),
-                Ok(Some((manifest, risks))) => {
+                Ok(Some(manifest::Parsed { manifest, marks, risks })) => {
                     for risk in risks {
                         let audience = Audience::callers_if(risk.severity > Severity::Info);
                         collector.report(risk, audience);
                     }
-                    return Ok((manifest, hash));
+                    return Ok(Read { manifest, marks: Arc::new(marks), sha256: hash });
                 }
                 Err(faults) => faults,
             }
@@ -118,22 +139,22 @@ fn load_manifest(input: &Load<'_>, collector: &mut Collector) -> Result<(Manifes
         let message = format!("{}; the last good {MANIFEST} stays in use", fault.message);
         collector.report(Finding { message, ..fault }, Audience::Callers);
     }
-    Ok((previous.manifest.clone(), Arc::clone(&previous.manifest_sha256)))
+    Ok(Read::of(previous))
 }
 
 /// The manifest of a workspace whose `workspace.yaml` has no content: the defaults, unless its blocklist, its locks and its
 /// other settings would be lost by it. An editor or a deployment that removes the file for a moment must not open what is
 /// closed; `{}` asks for the defaults.
-fn without_content(input: &Load<'_>, state: &str, sha256: Arc<str>, collector: &mut Collector) -> (Manifest, Arc<str>) {
+fn without_content(input: &Load<'_>, state: &str, sha256: Arc<str>, collector: &mut Collector) -> Read {
     let defaults = Manifest::defaults(input.id);
     match input.previous.filter(|previous| previous.manifest != defaults) {
         Some(previous) => {
             let message = format!("the file {state}; the last good {MANIFEST} stays in use");
             let finding = Finding::new(Code::ManifestEmpty, Place::file(MANIFEST), message);
             collector.report(finding, Audience::Callers);
-            (previous.manifest.clone(), Arc::clone(&previous.manifest_sha256))
+            Read::of(previous)
         }
-        None => (defaults, sha256),
+        None => Read { manifest: defaults, marks: Arc::default(), sha256 },
     }
 }
 
@@ -192,11 +213,15 @@ pub(super) fn load_document(
 fn report_missing(input: &Load<'_>, manifest: &Manifest, collector: &mut Collector) {
     for file in &manifest.context.files {
         if input.tree.read(&file.path, 0) == Err(ReadError::Missing) {
-            let message = format!("`context.files` names {}, which does not exist", file.path);
-            let finding = Finding::new(Code::ContextFileMissing, Place::file(MANIFEST), message);
-            collector.report(finding, Audience::Callers);
+            collector.report(context_file_missing(&file.path), Audience::Callers);
         }
     }
+}
+
+/// A file that `context.files` names is not there.
+pub(super) fn context_file_missing(path: &str) -> Finding {
+    let message = format!("`context.files` names {path}, which does not exist");
+    Finding::new(Code::ContextFileMissing, Place::file(MANIFEST), message)
 }
 
 /// Reports context files with the same text: both are shown, since their roles differ, and both are counted.

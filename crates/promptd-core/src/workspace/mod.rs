@@ -11,6 +11,7 @@ mod document;
 mod file_map;
 mod files;
 mod heartbeat;
+mod layers;
 mod load;
 mod manifest;
 mod memory;
@@ -28,12 +29,15 @@ pub(crate) mod testing;
 mod tree;
 
 pub use captured::{Captured, CapturedFile, Capturing, MAX_CAPTURED_BYTES};
-pub use document::Document;
+pub(crate) use document::JOINT;
+pub use document::{Document, DocumentText};
 pub use file_map::{FileMap, MAX_RUNS, Mapped};
 pub use files::{CONTEXT_FILES, HEARTBEAT_FILE};
+pub use layers::{LAYERS_FOLDER, Layer, MAX_LAYER_DEPTH, MAX_LAYERS, compose, layer_of};
 pub use load::{Load, load};
 pub use manifest::{
-    AgentSettings, ContextSettings, ExtraFile, FileRule, Lock, MANIFEST, Manifest, schema as manifest_schema,
+    AgentSettings, ContextSettings, ExtraFile, FileRule, Lock, MANIFEST, MAX_EXTENDS, Manifest, Marks,
+    schema as manifest_schema,
 };
 pub use memory::MemoryTree;
 pub use nested::{

@@ -8,7 +8,7 @@ use super::{Document, Skill, SkillFile, Snapshot};
 /// that one had as documents and skills is not among it; its `workspace.yaml` is.
 #[derive(Debug, Clone)]
 pub struct Outline {
-    snapshot: Snapshot,
+    snapshot: Arc<Snapshot>,
     context: ContextSize,
 }
 
@@ -37,29 +37,13 @@ impl Outline {
     /// What stays known of a snapshot.
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
-        let outline = Snapshot {
-            id: snapshot.id.clone(),
-            root: Arc::clone(&snapshot.root),
-            manifest: snapshot.manifest.clone(),
-            manifest_sha256: Arc::clone(&snapshot.manifest_sha256),
-            documents: BTreeMap::new(),
-            unusable: BTreeMap::new(),
-            nested: Arc::default(),
-            skills: snapshot.skills.iter().map(without_text).collect(),
-            profiles: Arc::clone(&snapshot.profiles),
-            settings: Arc::clone(&snapshot.settings),
-            findings: snapshot.findings.clone(),
-            active: snapshot.active.clone(),
-            inputs: BTreeMap::new(),
-            revision: snapshot.revision.clone(),
-        };
-        Self { snapshot: outline, context: ContextSize::of(snapshot) }
+        Self { snapshot: Arc::new(without_texts(snapshot)), context: ContextSize::of(snapshot) }
     }
 
     /// The snapshot without documents, nested files and inputs, and with skills that have nothing but their names and
     /// whether they are shown. It has the revision of the whole one.
     #[must_use]
-    pub fn snapshot(&self) -> &Snapshot {
+    pub fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot
     }
 
@@ -67,6 +51,30 @@ impl Outline {
     #[must_use]
     pub fn context(&self) -> ContextSize {
         self.context
+    }
+}
+
+/// Its layers, which others hold too, stay.
+fn without_texts(snapshot: &Snapshot) -> Snapshot {
+    Snapshot {
+        id: snapshot.id.clone(),
+        root: Arc::clone(&snapshot.root),
+        manifest: snapshot.manifest.clone(),
+        marks: Arc::clone(&snapshot.marks),
+        inherited: snapshot.inherited.clone(),
+        manifest_sha256: Arc::clone(&snapshot.manifest_sha256),
+        documents: BTreeMap::new(),
+        unusable: BTreeMap::new(),
+        nested: Arc::default(),
+        skills: snapshot.skills.iter().map(without_text).collect(),
+        layers: snapshot.layers.clone(),
+        own: snapshot.own.as_deref().map(|own| Arc::new(without_texts(own))),
+        profiles: Arc::clone(&snapshot.profiles),
+        settings: Arc::clone(&snapshot.settings),
+        findings: snapshot.findings.clone(),
+        active: snapshot.active.clone(),
+        inputs: BTreeMap::new(),
+        revision: snapshot.revision.clone(),
     }
 }
 
@@ -79,7 +87,7 @@ fn without_text(skill: &Skill) -> Skill {
         folder_name: Arc::clone(&skill.folder_name),
         file: SkillFile::default(),
         sha256: Arc::default(),
-        files: Vec::new(),
+        files: Arc::default(),
         visibility: skill.visibility.clone(),
         findings: Vec::new(),
     }

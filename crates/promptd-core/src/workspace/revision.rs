@@ -30,6 +30,9 @@ pub const FORMAT: &str = "promptd 2";
 
 /// The hash of all that assembly can see of a snapshot.
 pub(super) fn of(snapshot: &Snapshot) -> Revision {
+    if let Some(own) = &snapshot.own {
+        return of_layers(snapshot, own);
+    }
     let mut hash = FieldHash::default();
     hash.field(FORMAT).field(snapshot.id.as_str()).field(snapshot.shown_root());
     hash.field(format!("{:?}", snapshot.settings)).field(snapshot.profiles.hash()).field(&*snapshot.manifest_sha256);
@@ -46,6 +49,24 @@ pub(super) fn of(snapshot: &Snapshot) -> Revision {
     for skill in &snapshot.skills {
         let hidden = if let Visibility::Hidden(why) = &skill.visibility { why } else { "" };
         hash.field(&*skill.name).field(&*skill.location).field(&*skill.folder).field(&*skill.sha256).field(hidden);
+    }
+    hash.field("findings");
+    for finding in &snapshot.findings {
+        hash.field(format!("{finding:?}"));
+    }
+    Revision(hash.finish())
+}
+
+/// What a workspace and its layers are together follows from what each of them is.
+fn of_layers(snapshot: &Snapshot, own: &Snapshot) -> Revision {
+    let mut hash = FieldHash::default();
+    hash.field(FORMAT).field("layers").field(own.revision.as_str());
+    for layer in &snapshot.layers {
+        hash.field(layer.id().as_str()).field(layer.own().revision.as_str());
+    }
+    hash.field("extends");
+    for id in &snapshot.manifest.extends {
+        hash.field(id.as_str());
     }
     hash.field("findings");
     for finding in &snapshot.findings {

@@ -1,8 +1,14 @@
 //! A workspace as it stood at one moment: immutable, and all that assembly reads besides the turn.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
-use super::{CONTEXT_FILES, Document, MANIFEST, Manifest, Nested, Revision, SKILL_FILE, Skill, files::join, revision};
+use super::{
+    CONTEXT_FILES, Document, Layer, MANIFEST, Manifest, Marks, Nested, Revision, SKILL_FILE, Skill, files::join,
+    layers, revision,
+};
 use crate::{
     finding::{Code, Finding, Place},
     id::Id,
@@ -19,6 +25,10 @@ pub struct Snapshot {
     pub root: Arc<str>,
     /// Its settings.
     pub manifest: Manifest,
+    /// Where its `workspace.yaml` sets what.
+    pub marks: Arc<Marks>,
+    /// The settings that a layer's `workspace.yaml` gives, by key, with the name of that file.
+    pub inherited: BTreeMap<String, Arc<str>>,
     /// SHA-256 of the `workspace.yaml` that `manifest` came from, in hex; empty where there is none. It differs from
     /// the one in `inputs` while an invalid file is on disk.
     pub manifest_sha256: Arc<str>,
@@ -31,6 +41,10 @@ pub struct Snapshot {
     pub nested: Arc<Nested>,
     /// Every skill found, in the order of the skills block: name, case folded, then bytes.
     pub skills: Vec<Skill>,
+    /// The layers below it, from far to near; empty: it extends none.
+    pub layers: Vec<Arc<Layer>>,
+    /// What its own files gave, if it extends others.
+    pub own: Option<Arc<Self>>,
     /// The profiles it was loaded with.
     pub profiles: Arc<ProfileSet>,
     /// The server's settings it was loaded with.
@@ -86,6 +100,9 @@ impl Snapshot {
     /// Whether a part of it is of an earlier version than what is on disk: that is invalid, or could not be read.
     #[must_use]
     pub fn is_behind(&self) -> bool {
+        if let Some(own) = &self.own {
+            return own.is_behind();
+        }
         let is_input = |path: &str, sha256: &str| self.inputs.get(path).is_some_and(|input| **input == *sha256);
         let manifest = self.manifest_sha256.is_empty() && !self.inputs.contains_key(MANIFEST);
         let documents = self.documents.values().map(|document| &**document).chain(self.nested.documents());
@@ -98,12 +115,34 @@ impl Snapshot {
             || self.active.iter().any(is_of_before)
     }
 
-    /// How many bytes of text it holds, about.
+    /// How many bytes of text it holds, about; what it shares with its layers counts there.
     #[must_use]
     pub fn weight(&self) -> usize {
-        let documents: usize = self.documents.values().map(|document| document.text.len()).sum();
+        if let Some(own) = &self.own {
+            return own.weight();
+        }
+        let documents: usize = self.documents.values().map(|document| document.weight()).sum();
         let skills: usize = self.skills.iter().map(|skill| skill.file.weight()).sum();
         documents + skills + self.nested.weight()
+    }
+
+    /// The `workspace.yaml` that gives a setting, by its key, as reports name it: that of a layer, or the workspace's own.
+    pub(crate) fn file_of_setting(&self, key: &str) -> &Arc<str> {
+        static OWN: LazyLock<Arc<str>> = LazyLock::new(|| MANIFEST.into());
+        self.inherited.get(key).unwrap_or(&OWN)
+    }
+
+    /// The workspace whose file it is, as its own files gave it, and the file's path there. `file` is a name as findings and
+    /// reports have it.
+    #[must_use]
+    pub fn home<'s>(&'s self, file: &'s str) -> Option<(&'s Self, &'s str)> {
+        match layers::split(file) {
+            None => Some((self.own.as_deref().unwrap_or(self), file)),
+            Some((id, path)) => {
+                let layer = self.layers.iter().find(|layer| layer.id().as_str() == id)?;
+                Some((layer.own(), path))
+            }
+        }
     }
 
     /// A document, or a nested context file.

@@ -1,6 +1,10 @@
 //! What all prompts of one revision share, rendered once.
 
-use std::{borrow::Cow, ops::Deref, sync::OnceLock};
+use std::{
+    borrow::Cow,
+    ops::Deref,
+    sync::{Arc, OnceLock},
+};
 
 use super::{
     block_counts::{BlockCount, SharedCounts},
@@ -27,7 +31,7 @@ use crate::{
 /// one by `deref`.
 #[derive(Debug)]
 pub struct Prepared {
-    snapshot: Snapshot,
+    snapshot: Arc<Snapshot>,
     /// By the profile's place in its set; made at first use, since most workspaces of many are not asked for.
     profiles: OnceLock<Box<[OnceLock<PreparedProfile>]>>,
 }
@@ -61,6 +65,12 @@ pub(super) struct PreparedMessage {
 }
 
 impl Prepared {
+    /// The snapshot, to be shared.
+    #[must_use]
+    pub fn shared(&self) -> &Arc<Snapshot> {
+        &self.snapshot
+    }
+
     /// The profile's parts; `None`: the snapshot was loaded without it.
     pub(super) fn profile(&self, profile: &Profile) -> Option<&PreparedProfile> {
         let all = self.profiles.get_or_init(|| self.snapshot.profiles.iter().map(|_| OnceLock::new()).collect());
@@ -86,6 +96,12 @@ impl PreparedProfile {
 
 impl From<Snapshot> for Prepared {
     fn from(snapshot: Snapshot) -> Self {
+        Arc::new(snapshot).into()
+    }
+}
+
+impl From<Arc<Snapshot>> for Prepared {
+    fn from(snapshot: Arc<Snapshot>) -> Self {
         Self { snapshot, profiles: OnceLock::new() }
     }
 }

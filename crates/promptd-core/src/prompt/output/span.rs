@@ -3,7 +3,6 @@
 use std::{ops::Range, sync::Arc};
 
 use super::Source;
-use crate::workspace::MANIFEST;
 
 /// A run of bytes of a section's text, and where they came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,11 +118,11 @@ impl Origin {
         Self { file: Some(source), ..Self::new(OriginKind::File, name) }
     }
 
-    /// A setting of `workspace.yaml`, by its key.
+    /// A setting, by its key, and the `workspace.yaml` that it is in.
     #[must_use]
-    pub(crate) fn setting(key: impl Into<String>) -> Self {
+    pub(crate) fn setting(key: impl Into<String>, file: &Arc<str>) -> Self {
         // The file's digest is not for callers: it would confirm a guess at what is locked or hidden.
-        let file = Some(Source { path: MANIFEST.into(), sha256: "".into() });
+        let file = Some(Source { path: Arc::clone(file), sha256: "".into() });
         Self { file, ..Self::new(OriginKind::Setting, key) }
     }
 

@@ -132,7 +132,8 @@ impl TurnScope<'_> {
         };
         // Without the file it is what the service makes of the folder's name.
         let is_written = !self.snapshot.manifest_sha256.is_empty();
-        of_workspace.filter(|_| is_written).map(|came| Found::cleaned(Origin::setting(key), came, &text))
+        let file = self.snapshot.file_of_setting(&key);
+        of_workspace.filter(|_| is_written).map(|came| Found::cleaned(Origin::setting(key, file), came, &text))
     }
 
     /// A field of a snippet, by its place among those that are shown.
@@ -180,7 +181,7 @@ impl TurnScope<'_> {
         let path = path(&format!("inputs.{name}"), steps);
         let origin = match given {
             Given::Turn(_) => Origin::new(OriginKind::Input, path),
-            Given::Workspace(_) => Origin::setting(path),
+            Given::Workspace(_) => Origin::setting(path, self.snapshot.file_of_setting(&format!("inputs.{name}"))),
             _ => Origin::profile(self.profile.name.as_str(), path),
         };
         let came = json.and_then(|json| json_below(json, steps)).and_then(Json::as_str);

@@ -157,8 +157,11 @@ fn file<'a>(
 fn purpose_of(spec: &SectionSpec, document: &Document, purpose: &str, scope: &TurnScope<'_>) -> Found {
     let is_own = matches!(&spec.body, Body::ContextFiles { files, .. } if files.iter().any(|(path, _)| **path == *document.path));
     let extra = &scope.snapshot.manifest.context.files;
-    let origin = match extra.iter().position(|file| *file.path == *document.path).filter(|_| !is_own) {
-        Some(index) => Origin::setting(format!("context.files[{index}].purpose")),
+    let origin = match extra.iter().find(|file| *file.path == *document.path).filter(|_| !is_own) {
+        Some(file) => {
+            let of = scope.snapshot.file_of_setting(&format!("context.files.{}", file.path));
+            Origin::setting(format!("context.files[{}].purpose", file.index), of)
+        }
         None => Origin::profile(scope.profile.name.as_str(), &*spec.id),
     };
     if is_own { Found::worked_out(origin) } else { Found::cleaned(origin, purpose, purpose) }

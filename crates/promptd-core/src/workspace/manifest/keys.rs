@@ -38,6 +38,10 @@ const FILE_NAME: Text = Text::like(r"^(?!\.{1,2}$)[^/\\:\u0000-\u001f\u007f-\u00
 
 /// The keys of the file.
 pub(super) const ROOT: &[Key] = &[
+    Key::new("extends", Shape::Texts(Text::like(id::PATTERN)), "The workspaces that this one has as its layers, by id, from far to near, such as `[org, team]`; at most 8. Each must name this one in its `extendable_by`.")
+        .or("[]"),
+    Key::new("extendable_by", Shape::Texts(GLOB), "Globs over the ids of the workspaces that may extend this one. Absent: none may.")
+        .or("[]"),
     Key::new("agent", Shape::Map(AGENT), "How the agent is named, and how it speaks."),
     Key::new("profile", Shape::Text(Text::like(id::PATTERN)), "The recipe that prompts are assembled by; `promptd profile list` shows all.")
         .or("five-layer"),
@@ -105,6 +109,12 @@ const CONTEXT: &[Key] = &[
         "nested",
         Shape::Texts(FILE_NAME),
         "Names of files, such as `AGENTS.md`, that are context files in every folder from the workspace's own down to `turn.working_directory`; at most 8.",
+    )
+    .or("[]"),
+    Key::new(
+        "append",
+        Shape::Texts(INSIDE),
+        "Files, such as `AGENTS.md`, that are shown behind those of the same path that the layers of `extends` have. All others replace them.",
     )
     .or("[]"),
 ];

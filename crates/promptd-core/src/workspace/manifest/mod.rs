@@ -1,20 +1,27 @@
 //! `workspace.yaml`: what an operator sets for one workspace.
 
 mod budget;
+mod extends;
 mod inputs;
 mod keys;
 mod parse;
 mod values;
 
+pub use extends::{MAX_EXTENDS, Marks};
 pub use keys::schema;
-pub(super) use parse::parse;
+pub(super) use parse::{Parsed, parse};
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use crate::{budget::WorkspaceBudget, globs::SkillFilter, id::Id, text::cut::Keep};
+use crate::{
+    budget::WorkspaceBudget,
+    globs::{NameGlobs, SkillFilter},
+    id::Id,
+    text::cut::Keep,
+};
 
 /// The name of the file, at the workspace's root.
 pub const MANIFEST: &str = "workspace.yaml";
@@ -22,6 +29,10 @@ pub const MANIFEST: &str = "workspace.yaml";
 /// A checked `workspace.yaml`; a missing file is all defaults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifest {
+    /// `extends`: the workspaces below this one, from far to near.
+    pub extends: Vec<Id>,
+    /// `extendable_by`: the ids of the workspaces that may extend this one; default none.
+    pub extendable_by: NameGlobs,
     /// `agent`.
     pub agent: AgentSettings,
     /// `profile`; default `five-layer`.
@@ -32,6 +43,8 @@ pub struct Manifest {
     pub skills_enabled: bool,
     /// `skills.allowlist` and `skills.blocklist`.
     pub skills: SkillFilter,
+    /// The same of the layers: what one of them does not admit is not shown.
+    pub skills_of_layers: Vec<Arc<SkillFilter>>,
     /// `heartbeat.protocol`: replaces the built-in protocol text.
     pub heartbeat_protocol: Option<String>,
     /// `expose_paths`; default true.
@@ -76,6 +89,8 @@ pub struct ContextSettings {
     pub files: Vec<ExtraFile>,
     /// `nested`: names of files that are looked for in every folder from the root down to where a turn works.
     pub nested: Vec<String>,
+    /// `append`: the files that are shown together with the layers' instead of replacing them, by path.
+    pub append: Vec<String>,
     /// What `files` says of single ones, the three included, by path.
     pub rules: BTreeMap<String, FileRule>,
 }
@@ -101,8 +116,8 @@ pub struct FileRule {
     pub max_chars: Option<usize>,
     /// `priority: pinned`: it gets what it needs of `max_chars_total` before the others share the rest.
     pub is_pinned: bool,
-    /// `keep`: which end survives a cut.
-    pub keep: Keep,
+    /// `keep`: which end survives a cut; absent: the beginning.
+    pub keep: Option<Keep>,
 }
 
 /// One of `context.files`.
@@ -112,6 +127,8 @@ pub struct ExtraFile {
     pub path: String,
     /// What the file is for, on one line; empty: no purpose line.
     pub purpose: String,
+    /// Its place in `context.files`.
+    pub index: usize,
 }
 
 /// One of `locked`.
@@ -157,10 +174,19 @@ impl Lock {
 }
 
 impl Manifest {
+    /// Whether prompts may show a skill: it and all of its layers admit it.
+    #[must_use]
+    pub fn admits_skill(&self, name: &str, folder_name: &str) -> bool {
+        let admits = |filter: &SkillFilter| filter.admits(name, folder_name);
+        self.skills_enabled && admits(&self.skills) && self.skills_of_layers.iter().all(|filter| admits(filter))
+    }
+
     /// What a workspace without `workspace.yaml` has.
     #[must_use]
     pub fn defaults(id: &Id) -> Self {
         Self {
+            extends: Vec::new(),
+            extendable_by: NameGlobs::default(),
             agent: AgentSettings {
                 id: id.to_string(),
                 name: id.to_string(),
@@ -177,10 +203,12 @@ impl Manifest {
                 sets_max_chars_total: false,
                 files: Vec::new(),
                 nested: Vec::new(),
+                append: Vec::new(),
                 rules: BTreeMap::new(),
             },
             skills_enabled: true,
             skills: SkillFilter::default(),
+            skills_of_layers: Vec::new(),
             heartbeat_protocol: None,
             expose_paths: true,
             locked: Vec::new(),

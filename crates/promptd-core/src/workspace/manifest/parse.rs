@@ -7,24 +7,36 @@ use crate::{
     profile::ProfileSet,
     settings::RiskPolicy,
     workspace::{
-        manifest::{AgentSettings, ContextSettings, Lock, MANIFEST, Manifest, budget, inputs, keys, values},
+        manifest::{
+            AgentSettings, ContextSettings, Lock, MANIFEST, Manifest, Marks, budget, extends, inputs, keys, values,
+        },
         tree::FileBytes,
     },
     yaml::{self, Fields, MAX_YAML_BYTES},
 };
 
-/// Parses `workspace.yaml`; `None`: it has no content. The findings of the good case are the risks of the texts in it.
+/// A `workspace.yaml` that has been read.
+#[derive(Debug)]
+pub(in crate::workspace) struct Parsed {
+    pub(in crate::workspace) manifest: Manifest,
+    /// Where it sets what.
+    pub(in crate::workspace) marks: Marks,
+    /// The risks of the texts in it.
+    pub(in crate::workspace) risks: Vec<Finding>,
+}
+
+/// Parses `workspace.yaml`; `None`: it has no content.
 pub(in crate::workspace) fn parse(
     file: &FileBytes,
     id: &Id,
     profiles: &ProfileSet,
     risks: RiskPolicy,
-) -> Result<Option<(Manifest, Vec<Finding>)>, Vec<Finding>> {
+) -> Result<Option<Parsed>, Vec<Finding>> {
     let text = text_of(file).map_err(|fault| vec![fault])?;
     let parsed = yaml::read(text, |node, faults| {
         let mut reader = values::Reader { risks, findings: Vec::new() };
         let manifest = decode(Fields::root(node, faults).by(keys::ROOT), id, profiles, &mut reader);
-        (!node.is_null()).then_some((manifest, reader.findings))
+        (!node.is_null()).then(|| Parsed { manifest, marks: Marks::of(node), risks: reader.findings })
     });
     parsed.map_err(into_findings)
 }
@@ -45,13 +57,16 @@ fn decode(mut root: Fields<'_, '_>, id: &Id, profiles: &ProfileSet, reader: &mut
     let defaults = Manifest::defaults(id);
     let agent = agent(root.fields("agent"), defaults.agent, reader);
     let is_named = root.node("profile").is_some();
+    let extends = extends::extends(&mut root, id);
     let profile = if is_named {
         profile(&mut root, profiles)
     } else {
-        // Inputs are not checked against the default profile where another may be meant.
-        (!root.faults().is_partial()).then(|| defaults.profile.clone())
+        // Inputs are not checked against the default profile where another may be meant, such as a layer's.
+        (!root.faults().is_partial() && extends.is_empty()).then(|| defaults.profile.clone())
     };
     let manifest = Manifest {
+        extends,
+        extendable_by: extends::extendable_by(&mut root),
         agent,
         context: context(root.fields("context"), &defaults.context),
         heartbeat_protocol: heartbeat(root.fields("heartbeat"), reader),
@@ -107,6 +122,7 @@ fn context(mut fields: Fields<'_, '_>, defaults: &ContextSettings) -> ContextSet
     let total = fields.count("max_chars_total");
     let (files, rules) = values::context_files(&mut fields);
     let nested = values::nested(&mut fields);
+    let append = values::append(&mut fields);
     let context = ContextSettings {
         max_chars_per_file: per_file.unwrap_or(defaults.max_chars_per_file),
         sets_max_chars_per_file: per_file.is_some(),
@@ -114,6 +130,7 @@ fn context(mut fields: Fields<'_, '_>, defaults: &ContextSettings) -> ContextSet
         sets_max_chars_total: total.is_some(),
         files,
         nested,
+        append,
         rules,
     };
     fields.finish();
@@ -161,7 +178,7 @@ mod tests {
         let file = FileBytes { total: bytes.len() as u64, bytes };
         let id = Id::parse("ws").unwrap();
         let parsed = parse(&file, &id, &ProfileSet::default(), RiskPolicy::Report)?;
-        Ok(parsed.map_or_else(|| Manifest::defaults(&id), |(manifest, _)| manifest))
+        Ok(parsed.map_or_else(|| Manifest::defaults(&id), |parsed| parsed.manifest))
     }
 
     fn faults(yaml: impl Into<Vec<u8>>) -> Vec<String> {
@@ -186,12 +203,12 @@ mod tests {
             ("harbor", "Harbor", Some("Warm,\nexact."), Some("US/Pacific"))
         );
         assert_eq!((skip_context_files, ephemeral_system_prompt.as_deref()), (true, Some("once")));
-        let extra = |path: &str, purpose: &str| ExtraFile { path: path.into(), purpose: purpose.into() };
-        assert_eq!(manifest.context.files, [extra("docs/RUNBOOK.md", "how"), extra("x.md", "")]);
+        let extra = |index, path: &str, purpose: &str| ExtraFile { path: path.into(), purpose: purpose.into(), index };
+        assert_eq!(manifest.context.files, [extra(0, "docs/RUNBOOK.md", "how"), extra(1, "x.md", "")]);
         assert_eq!((manifest.context.max_chars_per_file, manifest.context.max_chars_total), (0, 7));
         let rule = |path| manifest.context.rule(path);
         assert_eq!(rule("x.md"), FileRule { max_chars: Some(9), ..FileRule::default() });
-        assert_eq!(rule("SOUL.md"), FileRule { max_chars: None, is_pinned: true, keep: Keep::HeadTail });
+        assert_eq!(rule("SOUL.md"), FileRule { max_chars: None, is_pinned: true, keep: Some(Keep::HeadTail) });
         assert_eq!(rule("docs/RUNBOOK.md"), FileRule::default());
         assert!(
             !manifest.skills_enabled

@@ -86,14 +86,15 @@ pub(super) fn context_files(fields: &mut Fields<'_, '_>) -> (Vec<ExtraFile>, BTr
         fields.faults().add(Code::InvalidValue, at, format!("`context.files` has more than {MAX_EXTRA_FILES} entries"));
     }
     let mut seen = BTreeSet::new();
-    let files: Vec<_> = entries.into_iter().filter_map(|entry| context_file(entry, &mut seen)).collect();
+    let files: Vec<_> =
+        (entries.into_iter().enumerate()).filter_map(|(index, entry)| context_file(index, entry, &mut seen)).collect();
     let rules = files.iter().filter(|(_, rule)| *rule != FileRule::default());
     let rules = rules.map(|(file, rule)| (file.path.clone(), *rule)).collect();
     let is_extra = |file: &ExtraFile| !CONTEXT_FILES.contains(&&*file.path);
     (files.into_iter().map(|(file, _)| file).filter(is_extra).collect(), rules)
 }
 
-fn context_file(mut entry: Fields<'_, '_>, seen: &mut BTreeSet<String>) -> Option<(ExtraFile, FileRule)> {
+fn context_file(index: usize, mut entry: Fields<'_, '_>, seen: &mut BTreeSet<String>) -> Option<(ExtraFile, FileRule)> {
     let has_rule = ["max_chars", "priority", "keep"].into_iter().any(|key| entry.has(key));
     let path = entry.text("path");
     let has_purpose = entry.text("purpose").is_some_and(|purpose| !purpose.trim().is_empty());
@@ -119,10 +120,10 @@ fn context_file(mut entry: Fields<'_, '_>, seen: &mut BTreeSet<String>) -> Optio
     let max_chars = entry.count("max_chars");
     let is_pinned = entry.choice("priority").is_some();
     let keep = entry.choice("keep").and_then(|word| Keep::NAMES.into_iter().find(|(name, _)| *name == word));
-    let rule = FileRule { max_chars, is_pinned, keep: keep.map(|(_, keep)| keep).unwrap_or_default() };
+    let rule = FileRule { max_chars, is_pinned, keep: keep.map(|(_, keep)| keep) };
     entry.finish();
     let path = path.filter(|_| complaint.is_none())?.to_owned();
-    Some((ExtraFile { path, purpose: purpose.unwrap_or_default() }, rule))
+    Some((ExtraFile { path, purpose: purpose.unwrap_or_default(), index }, rule))
 }
 
 /// `context.nested`: names of files, none twice.
@@ -145,6 +146,32 @@ pub(super) fn nested(fields: &mut Fields<'_, '_>) -> Vec<String> {
         fields.faults().add(Code::InvalidValue, mark, format!("`context.nested[{index}]` {complaint}"));
     }
     names
+}
+
+/// `context.append`: paths of files, none twice.
+pub(super) fn append(fields: &mut Fields<'_, '_>) -> Vec<String> {
+    let at = fields.mark("append");
+    let mut paths: Vec<String> = Vec::new();
+    let entries = fields.texts("append").unwrap_or_default();
+    if entries.len() > MAX_EXTRA_FILES {
+        fields.faults().add(
+            Code::InvalidValue,
+            at,
+            format!("`context.append` has more than {MAX_EXTRA_FILES} entries"),
+        );
+    }
+    for (index, (path, mark)) in entries.into_iter().enumerate() {
+        let complaint = if !is_inside(path) {
+            "must be a path below the workspace such as `AGENTS.md`"
+        } else if paths.iter().any(|other| other == path) {
+            "names a file that an entry above already names"
+        } else {
+            paths.push(path.to_owned());
+            continue;
+        };
+        fields.faults().add(Code::InvalidValue, mark, format!("`context.append[{index}]` {complaint}"));
+    }
+    paths
 }
 
 /// Whether a path is relative, stays below the folder that it starts from, and is safe to print.

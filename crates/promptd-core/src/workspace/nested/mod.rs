@@ -13,7 +13,7 @@ pub use search::{MAX_NESTED_DEPTH, MAX_NESTED_FOLDERS};
 use std::{borrow::Borrow, collections::BTreeMap, fmt, ops::Bound, sync::Arc};
 
 use super::{Document, ReadError, files::join};
-use crate::{finding::Finding, turn::WorkingDirectory, yaml::nearest};
+use crate::{finding::Finding, id::Id, turn::WorkingDirectory, yaml::nearest};
 
 /// The nested context files of a workspace, and the folders that were searched for them. Empty where `context.nested` is.
 ///
@@ -135,10 +135,19 @@ impl Nested {
         nearest(folder, beside.filter(|path| !path[parent..].contains('/')))
     }
 
+    /// The same in a workspace that extends their own.
+    pub(super) fn of_layer(self: &Arc<Self>, id: &Id) -> Arc<Self> {
+        if self.documents.is_empty() && self.unusable.is_empty() {
+            return Arc::clone(self);
+        }
+        let documents = self.documents.iter().map(|(path, document)| (path.clone(), Arc::new(document.of_layer(id))));
+        Arc::new(Self { documents: documents.collect(), ..Self::clone(self) })
+    }
+
     /// How many bytes of text they have.
     pub(super) fn weight(&self) -> usize {
         let names: usize = self.folders.keys().map(|path| path.len()).sum();
-        names + self.documents.values().map(|document| document.text.len()).sum::<usize>()
+        names + self.documents.values().map(|document| document.weight()).sum::<usize>()
     }
 }
 

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     digest::sha256_hex,
     finding::{Code, Finding, Place, Severity, bounded},
+    id::Id,
     workspace::{
         Load, Manifest, SKILL_FILE,
         collector::{Audience, Collector},
@@ -213,11 +214,8 @@ impl Loader<'_, '_> {
             self.collector.inputs.insert(join(&shown, &file.path).into(), Arc::clone(&file.sha256));
         }
         let exposed = self.input.settings.expose_paths && self.manifest.expose_paths;
-        let location = if exposed {
-            format!("{}/{}/{SKILL_FILE}", root.path, folder.path)
-        } else {
-            format!("skill://{}/{}/{SKILL_FILE}", self.input.id, percent_encode(&name))
-        };
+        let location =
+            if exposed { format!("{}/{}/{SKILL_FILE}", root.path, folder.path) } else { address(self.input.id, &name) };
         Skill {
             visibility: select::visibility(&name, folder_name, hidden_by, self.manifest),
             name: name.into(),
@@ -227,10 +225,15 @@ impl Loader<'_, '_> {
             folder_name: folder_name.into(),
             file,
             sha256,
-            files,
+            files: files.into(),
             findings,
         }
     }
+}
+
+/// The address of a skill that `ReadSkill` serves.
+pub(in crate::workspace) fn address(workspace: &Id, name: &str) -> String {
+    format!("skill://{workspace}/{}/{SKILL_FILE}", percent_encode(name))
 }
 
 /// A name as a part of an address: as RFC 3986 has it, everything but unreserved characters.

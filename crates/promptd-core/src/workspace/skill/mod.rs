@@ -16,12 +16,14 @@ pub use bundle::{MAX_BUNDLE_DEPTH, MAX_BUNDLE_ENTRIES};
 pub use file::SkillFile;
 pub use find::{MAX_FOLDERS_SEARCHED, MAX_SKILL_DEPTH, MAX_SKILLS_FOUND};
 pub use keys::schema;
+pub(super) use load::address;
 pub(super) use load::load;
 pub use load::{MAX_SKILL_BYTES, percent_encode};
+pub(super) use select::{report_dead_allowlist, visibility};
 
 use std::sync::Arc;
 
-use super::clean::clean;
+use super::{clean::clean, layers};
 use crate::finding::{Code, Finding};
 
 /// The file that makes a folder a skill.
@@ -32,9 +34,10 @@ pub const SKILLS_FOLDER: &str = "skills";
 /// What findings and reports call the shared folders.
 pub const SHARED_FOLDER: &str = "@shared";
 
-/// Whether a path lies in a folder of skills, the workspace's own or a shared one.
+/// Whether a path lies in a folder of skills: the workspace's own, a layer's or a shared one.
 #[must_use]
 pub fn is_in_skills(path: &str) -> bool {
+    let path = layers::split(path).map_or(path, |(_, path)| path);
     let below = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
     below(SKILLS_FOLDER) || below(SHARED_FOLDER)
 }
@@ -48,7 +51,7 @@ pub struct Skill {
     pub description: Arc<str>,
     /// Where a reader finds SKILL.md, as the prompt shows it: an absolute path, or a `skill://` address.
     pub location: Arc<str>,
-    /// The folder, relative to the workspace; `@shared/…` for a shared skill.
+    /// The folder, relative to the workspace; `@shared/…` for a shared skill, `@layers/…` for a layer's.
     pub folder: Arc<str>,
     /// The folder's own name: the blocklist matches it too, so that renaming inside the file cannot dodge it.
     pub folder_name: Arc<str>,
@@ -57,7 +60,7 @@ pub struct Skill {
     /// SHA-256 of SKILL.md, in hex.
     pub sha256: Arc<str>,
     /// The bundled files, relative to the folder, sorted by bytes; without SKILL.md.
-    pub files: Vec<BundledFile>,
+    pub files: Arc<[BundledFile]>,
     /// Whether prompts show it.
     pub visibility: Visibility,
     /// What must be reported with a prompt that shows the skill.

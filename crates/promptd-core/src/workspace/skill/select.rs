@@ -14,7 +14,12 @@ use crate::{
 };
 
 /// Whether prompts show a skill, and why not.
-pub(super) fn visibility(name: &str, folder_name: &str, hidden_by: Option<String>, manifest: &Manifest) -> Visibility {
+pub(in crate::workspace) fn visibility(
+    name: &str,
+    folder_name: &str,
+    hidden_by: Option<String>,
+    manifest: &Manifest,
+) -> Visibility {
     let hidden = |reason: &str| Visibility::Hidden(reason.to_owned());
     if !manifest.skills_enabled {
         hidden("`skills.enabled` of workspace.yaml is false")
@@ -24,6 +29,8 @@ pub(super) fn visibility(name: &str, folder_name: &str, hidden_by: Option<String
         hidden("the allowlist of workspace.yaml does not match it")
     } else if let Some(hidden_by) = hidden_by {
         Visibility::Hidden(format!("its front matter has `{hidden_by}`"))
+    } else if !manifest.admits_skill(name, folder_name) {
+        hidden("a layer's `skills` do not admit it")
     } else {
         Visibility::Shown
     }
@@ -54,7 +61,7 @@ pub(super) fn one_of_each_name(skills: Vec<Skill>, manifest: &Manifest, collecto
 }
 
 /// An allowlist that matches nothing shows nothing: where it was not meant to, only a warning can say so.
-pub(super) fn report_dead_allowlist(skills: &[Skill], manifest: &Manifest, collector: &mut Collector) {
+pub(in crate::workspace) fn report_dead_allowlist(skills: &[Skill], manifest: &Manifest, collector: &mut Collector) {
     let Some(allow) = &manifest.skills.allow else { return };
     let all = || allow.as_slice().iter().any(|glob| glob == "*");
     let dead = !allow.as_slice().is_empty() && !skills.iter().any(|skill| allow.matches(&skill.name));

@@ -139,7 +139,8 @@ fn revision(workspace: &Path) -> (Arc<Origin>, Prepared) {
     })
     .unwrap();
     let (id, root, tree) = (snapshot.id.clone(), Arc::clone(&snapshot.root), tree.finish().unwrap());
-    let origin = Origin { id, root, tree, shared_skills: Vec::new(), profiles, settings, previous: None };
+    let origin =
+        Origin { id, root, tree, shared_skills: Vec::new(), profiles, settings, previous: None, layers: Vec::new() };
     (Arc::new(origin), snapshot.into())
 }
 

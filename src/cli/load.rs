@@ -12,7 +12,7 @@ use promptd_core::{
     id::Id,
     profile::ProfileSet,
     prompt::Prepared,
-    workspace::{self, Entry, FileBytes, Load, MANIFEST, ReadError, Tree},
+    workspace::{self, Entry, FileBytes, Load, MANIFEST, ReadError, Tree, in_layer},
 };
 use promptd_source::{FileSet, read_files};
 
@@ -119,8 +119,13 @@ impl Offline {
         findings.iter().map(one).collect()
     }
 
-    /// A file of a workspace or of a shared folder, by its name in findings and reports: as messages name it, and where it is.
+    /// A file of a workspace, of a layer or of a shared folder, by its name in findings and reports: as messages name it, and where it is.
     pub(super) fn file(&self, argument: &WorkspaceArgument, path: &str) -> (String, PathBuf) {
+        if let Some((id, path)) = in_layer(path).and_then(|(id, path)| Some((Id::parse(id).ok()?, path))) {
+            let mut folders = promptd_source::layer_folders(&id, argument.path(), &self.config.source);
+            let file = folders.find(|folder| folder.is_dir()).map(|folder| folder.join(path)).unwrap_or_default();
+            return (file.display().to_string(), file);
+        }
         let (shown, at) = match path.strip_prefix("@shared/") {
             None => (Path::new(&argument.folder).join(path), argument.single.folder.join(path)),
             Some(path) => {

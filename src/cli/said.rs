@@ -6,6 +6,7 @@ use promptd_core::{
     prompt::{Holder, Origin, OriginKind, Prompt, SectionReport, Span},
     render::text_messages,
     text::{shorten, thousands},
+    workspace::MANIFEST,
 };
 use promptd_source::{FileSet, read_files};
 
@@ -211,7 +212,10 @@ fn origin(span: &Span, within: usize, files: &Files<'_>) -> String {
         OriginKind::File => files.place(name, byte),
         OriginKind::Turn => format!("{name}{at}"),
         OriginKind::Input => format!("turn.{name}{at}"),
-        OriginKind::Setting => format!("{} `{name}`{at}", files.offline.file(files.argument, "workspace.yaml").0),
+        OriginKind::Setting => {
+            let file = span.origin.file.as_ref().map_or(MANIFEST, |file| &file.path);
+            format!("{} `{name}`{at}", files.offline.file(files.argument, file).0)
+        }
         OriginKind::Profile => format!("profile {profile} `{name}`"),
         OriginKind::Fact => format!("fact {name}"),
         OriginKind::Service => format!("promptd {name}"),

@@ -17,12 +17,20 @@ struct Bared<'o> {
     rest: Vec<u8>,
 }
 
-/// The same without the ephemeral prompt of its `workspace.yaml`, and of those that stand behind it; and whether one was
-/// removed. Every other file that is such a `workspace.yaml`, by a link, is replaced as well.
+/// The same without the ephemeral prompt of its `workspace.yaml`, of its layers' and of those that stand behind these; and
+/// whether one was removed. Every other file that is such a `workspace.yaml`, by a link, is replaced as well.
 ///
 /// The rest of such a file is written as JSON, which YAML includes, since a node does not say where its text ends.
 #[must_use]
 pub fn without(origin: &Origin) -> (Origin, bool) {
+    let layers: Vec<_> = origin.layers.iter().map(|layer| without_own(layer)).collect();
+    let (own, removed) = without_own(origin);
+    let removed = removed || layers.iter().any(|(_, removed)| *removed);
+    (Origin { layers: layers.into_iter().map(|(layer, _)| Arc::new(layer)).collect(), ..own }, removed)
+}
+
+/// The same of its own files alone.
+fn without_own(origin: &Origin) -> (Origin, bool) {
     let all = iter::successors(Some(origin), |one| one.previous.as_deref());
     let bared: Vec<_> = all.filter_map(bared).collect();
     if bared.is_empty() { (origin.clone(), false) } else { (with(origin, &bared), true) }
@@ -39,7 +47,7 @@ fn bared(origin: &Origin) -> Option<Bared<'_>> {
 fn is_valid(origin: &Origin, manifest: &CapturedFile) -> bool {
     let mut tree = Captured::default();
     tree.files.insert(MANIFEST.to_owned(), Ok(manifest.clone()));
-    Origin { tree, shared_skills: Vec::new(), previous: None, ..origin.clone() }.load().is_ok()
+    Origin { tree, shared_skills: Vec::new(), previous: None, ..origin.clone() }.load_own().is_ok()
 }
 
 /// A valid file without its ephemeral prompt; `None`: neither its values nor its comments have one.

@@ -97,6 +97,9 @@ pub(crate) struct StoredRevision {
     /// The revision, 32 bytes, whose parts are in use where a file was invalid; empty: none.
     #[prost(bytes = "vec", tag = "8")]
     pub(crate) previous: Vec<u8>,
+    /// The revisions, 32 bytes each, of the layers' own files.
+    #[prost(bytes = "vec", repeated, tag = "9")]
+    pub(crate) layers: Vec<Vec<u8>>,
 }
 
 /// The settings that a snapshot depends on.

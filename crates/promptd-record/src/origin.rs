@@ -44,6 +44,13 @@ pub(crate) fn store(locked: &Locked<'_>, origin: &Origin) -> io::Result<(Digest,
                 sha256.0.to_vec()
             }
         },
+        layers: (origin.layers.iter())
+            .map(|layer| {
+                let (sha256, took) = store(locked, layer)?;
+                written += took;
+                Ok(sha256.0.to_vec())
+            })
+            .collect::<io::Result<_>>()?,
     };
     let (sha256, took) = locked.put_revision(&stored.encode_to_vec())?;
     Ok((sha256, written + took))
@@ -210,6 +217,9 @@ impl Reading<'_> {
             stored.profiles.iter().map(|file| (file.path.clone(), self.blob(file).to_vec())).collect();
         let previous = digest(&stored.previous).filter(|_| depth < MAX_PREVIOUS);
         let previous = previous.and_then(|previous| Some(Arc::new(self.revision(previous, depth + 1)?.origin)));
+        // Layers have no layers of their own.
+        let layers = stored.layers.iter().filter(|_| depth == 0).filter_map(|layer| digest(layer));
+        let layers = layers.filter_map(|layer| Some(Arc::new(self.revision(layer, 1)?.origin))).collect();
         let shared = stored.shared_skills.iter();
         let shared_skills = shared.map(|shared| (shared.path.clone(), self.tree(shared.tree.as_ref()))).collect();
         let origin = Origin {
@@ -220,6 +230,7 @@ impl Reading<'_> {
             profiles: Arc::new(profile::load(&profiles, None).0),
             settings: Arc::new(settings_from(&stored.settings.unwrap_or_default())),
             previous,
+            layers,
         };
         Some(RecordedRevision { origin, has_same_prompts: stored.prompts == FORMAT, prompts: stored.prompts })
     }

@@ -116,7 +116,7 @@ impl Locked<'_> {
             }
             if let Ok(revision) = self.folder.stored_revision(sha256) {
                 blobs.extend(revision.blobs());
-                needed.extend(digest(&revision.previous));
+                needed.extend(revision.layers.iter().chain([&revision.previous]).filter_map(|sha256| digest(sha256)));
             }
         }
         for (sha256, size) in revisions {

@@ -25,6 +25,7 @@ pub use load::{
     files::{Contents, FileSet, read as read_files},
     profiles::load_first as first_profiles,
     served_file::read_workspace_file,
+    workspace::layer_folders,
 };
 pub use options::{Options, WatchMode};
 pub use status::{Mode, Status};

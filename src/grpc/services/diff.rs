@@ -16,6 +16,7 @@ use promptd_contract::{
 use promptd_core::{
     diff::diff,
     finding::Place,
+    id::Id,
     prompt::{self, Prepared, Prompt},
     settings::Settings,
     workspace::{self, Load, MANIFEST, MemoryTree, ReadError, SHARED_FOLDER, SKILL_FILE, Snapshot, Tree},
@@ -46,15 +47,20 @@ impl PromptService {
                 &proposed
             }
         };
-        let ((first, of_first), (second, of_second)) = (side(&before.snapshot, &request)?, side(after, &request)?);
+        let ((first, of_first), (second, of_second)) =
+            (side(&before.snapshot, &request, caller)?, side(after, &request, caller)?);
         Ok(encode::diff_prompt_response(diff(&first, &second), of_first, of_second))
     }
 }
 
 /// The prompt of a side, and what it was assembled from.
-fn side<'s>(snapshot: &'s Prepared, request: &'s DiffRequest) -> Result<(Prompt<'s>, encode::Side<'s>), Error> {
+fn side<'s>(
+    snapshot: &'s Prepared,
+    request: &'s DiffRequest,
+    caller: &Caller,
+) -> Result<(Prompt<'s>, encode::Side<'s>), Error> {
     let profile = chosen(snapshot, request.profile.as_ref())?;
-    let mut prompt = assembled(snapshot, profile, &request.turn)?;
+    let mut prompt = assembled(snapshot, profile, &request.turn, caller)?;
     if let Some(encoding) = request.encoding {
         prompt::count_tokens(&mut prompt, snapshot, profile, encoding);
     }
@@ -79,7 +85,12 @@ fn load_proposed(tree: &MemoryTree, paths: &[String], newest: &Snapshot, caller:
         settings: Arc::new(Settings { expose_paths: exposes, ..(*newest.settings).clone() }),
         previous: None,
     });
-    let snapshot = loaded.map_err(|faults| {
+    // Of layers only those that the published workspace has: what else it may extend is not for a caller to try.
+    let known = |id: &Id| newest.layers.iter().find(|layer| layer.id() == id).map(Arc::clone);
+    let composed = loaded.and_then(|own| {
+        if own.manifest.extends.is_empty() { Ok(own) } else { workspace::compose(&Arc::new(own), None, &known) }
+    });
+    let snapshot = composed.map_err(|faults| {
         let manifest = paths.iter().position(|path| path == MANIFEST);
         let field = manifest.map_or("proposed.files".to_owned(), |at| format!("proposed.files[{at}].content"));
         let violation = |fault: promptd_core::finding::Finding| match &fault.place {

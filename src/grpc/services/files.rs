@@ -9,7 +9,7 @@ use promptd_core::{
     digest::Digest,
     globs::SkillFilter,
     profile::{Body, SectionSpec},
-    workspace::{Lock, MANIFEST, ReadError, SKILL_FILE, Skill, Snapshot},
+    workspace::{Document, LAYERS_FOLDER, Lock, MANIFEST, ReadError, SKILL_FILE, Skill, Snapshot, in_layer},
 };
 
 /// The most bytes of a file in one answer.
@@ -31,8 +31,12 @@ pub(super) fn read_skill(
         return Err(missing("skill file", file));
     }
     let path = format!("{}/{file}", skill.folder);
-    let (content, sha256) = contents(snapshot, &path, read, || missing("skill file", file))?;
+    let (content, sha256) = contents(snapshot, &[&path], read, || missing("skill file", file))?;
     let files = skill.files.iter().map(|bundled| bundled.path.to_string()).collect();
+    let path = match access.hidden_layers(snapshot).number(&path) {
+        Some(number) => format!("{LAYERS_FOLDER}/{number}/{name}/{file}"),
+        None => path,
+    };
     Ok(proto::ReadSkillResponse { content, sha256, path, files })
 }
 
@@ -43,15 +47,32 @@ pub(super) fn read_file(
     access: SkillAccess<'_>,
     read: &ReadWorkspaceFile,
 ) -> Result<proto::ReadFileResponse, Error> {
-    let is_document = || snapshot.file(path).is_some() && access.sees_path(snapshot, path);
-    if path != MANIFEST && !is_document() {
+    let (of, own_path) = layer_file(snapshot, path, access).ok_or_else(|| missing("file", path))?;
+    let document = of.file(own_path).filter(|_| access.sees_path(snapshot, path));
+    if own_path != MANIFEST && document.is_none() {
         return Err(missing("file", path));
     }
-    if let Some(why) = hidden_reason(snapshot, path, access) {
+    let hides = |workspace: &Snapshot| hidden_reason(workspace, own_path, access);
+    let of_heir = if own_path == MANIFEST { None } else { hides(snapshot) };
+    if let Some(why) = hides(of).or(of_heir) {
         return Err(Error::FileHidden { path: path.to_owned(), why });
     }
-    let (content, sha256) = contents(snapshot, path, read, || missing("file", path))?;
+    let parts = document.map(Document::parts).unwrap_or_default();
+    let files: Vec<&str> = match document {
+        Some(document) if parts.is_empty() && of.id == snapshot.id => vec![&document.file],
+        Some(_) if !parts.is_empty() => parts.iter().map(|part| &*part.file).collect(),
+        _ => vec![path],
+    };
+    let (content, sha256) = contents(snapshot, &files, read, || missing("file", path))?;
     Ok(proto::ReadFileResponse { content, sha256 })
+}
+
+/// The workspace whose file it is and the file's path there: this one, or a layer that the caller may see.
+fn layer_file<'s>(snapshot: &'s Snapshot, path: &'s str, access: SkillAccess<'_>) -> Option<(&'s Snapshot, &'s str)> {
+    match in_layer(path) {
+        None => Some((snapshot, path)),
+        Some(_) => snapshot.home(path).filter(|(layer, _)| access.sees_workspace(&layer.id)),
+    }
 }
 
 /// Why no prompt for this caller can show the file, or for `workspace.yaml` what it names; `None`: it is not hidden.
@@ -59,7 +80,13 @@ pub(super) fn hidden_reason(snapshot: &Snapshot, path: &str, access: SkillAccess
     let manifest = &snapshot.manifest;
     if path == MANIFEST {
         let can_name_hidden = access.token.is_some_and(|token| !admits_all(token));
-        return can_name_hidden.then_some("it can name skills that the token does not admit");
+        let own = snapshot.own.as_deref().unwrap_or(snapshot);
+        let names_layer = || !own.manifest.extends.iter().all(|id| access.sees_workspace(id));
+        return if can_name_hidden {
+            Some("it can name skills that the token does not admit")
+        } else {
+            names_layer().then_some("it names workspaces that the token does not admit")
+        };
     }
     let is_context_file = || snapshot.context_files().any(|document| *document.path == *path);
     if manifest.agent.skip_context_files && is_context_file() {
@@ -104,22 +131,29 @@ fn missing(kind: &'static str, name: &str) -> Error {
     Error::Missing { kind, name: name.to_owned() }
 }
 
-/// A file's bytes, and their hash.
+/// The bytes of a file, or of those of several layers with a blank line between them, and their hash.
 fn contents(
     snapshot: &Snapshot,
-    path: &str,
+    files: &[&str],
     read: &ReadWorkspaceFile,
-    missing: impl FnOnce() -> Error,
+    missing: impl Fn() -> Error,
 ) -> Result<(Vec<u8>, String), Error> {
-    match read(snapshot, path) {
-        Ok(read) if read.total > MAX_FILE_BYTES as u64 => {
-            Err(Error::FileTooLarge { path: path.to_owned(), bytes: read.total, limit: MAX_FILE_BYTES })
+    let mut bytes = Vec::new();
+    for (index, file) in files.iter().enumerate() {
+        let (of, path) = snapshot.home(file).ok_or_else(&missing)?;
+        if index > 0 {
+            bytes.extend_from_slice(b"\n\n");
         }
-        Ok(read) => {
-            let sha256 = Digest(Sha256::digest(&read.bytes).into()).to_hex();
-            Ok((read.bytes, sha256))
+        match read(of, path) {
+            Ok(read) if read.total + bytes.len() as u64 > MAX_FILE_BYTES as u64 => {
+                let all = read.total + bytes.len() as u64;
+                return Err(Error::FileTooLarge { path: path.to_owned(), bytes: all, limit: MAX_FILE_BYTES });
+            }
+            Ok(read) => bytes.extend(read.bytes),
+            Err(ReadError::Missing) => return Err(missing()),
+            Err(error) => return Err(Error::FileUnreadable { path: path.to_owned(), why: error.to_string() }),
         }
-        Err(ReadError::Missing) => Err(missing()),
-        Err(error) => Err(Error::FileUnreadable { path: path.to_owned(), why: error.to_string() }),
     }
+    let sha256 = Digest(Sha256::digest(&bytes).into()).to_hex();
+    Ok((bytes, sha256))
 }

@@ -18,7 +18,7 @@ use crate::grpc::{
 };
 use promptd_contract::{
     decode::{AssembleRequest, Violations, assemble_request, inputs, optional_id, plan_request},
-    encode::{self, Encoded, SkillAccess},
+    encode::{self, Encoded},
     proto,
 };
 use promptd_core::{
@@ -54,6 +54,7 @@ struct Decoded {
     request: AssembleRequest,
     /// What is recorded of it.
     record: Option<FinishRecord>,
+    caller: Caller,
 }
 
 /// A call that can be answered.
@@ -151,7 +152,7 @@ impl PromptService {
         let limits = self.limits.request.load();
         let mut request = assemble_request(raw, &limits, now, |id| caller.must_see(id))?;
         request.turn.skill_access = caller.skills().cloned();
-        Ok(Decoded { request, record })
+        Ok(Decoded { request, record, caller: caller.clone() })
     }
 
     fn look_up(&self, decoded: Decoded, found: &Found, caller: &Caller) -> Result<Checked, Error> {
@@ -161,14 +162,14 @@ impl PromptService {
     }
 
     fn assemble(&self, checked: Checked) -> Result<Response<Encoded>, Error> {
-        let Checked { decoded: Decoded { request, record }, loaded } = checked;
+        let Checked { decoded: Decoded { request, record, caller }, loaded } = checked;
         let snapshot = &loaded.snapshot;
         let profile = chosen(snapshot, request.profile.as_ref())?;
         let started = now();
         let mut prompt = if request.spans {
-            visible(prompt::assemble_with_spans(snapshot, profile, &request.turn)?, snapshot, &request.turn)
+            visible(prompt::assemble_with_spans(snapshot, profile, &request.turn)?, snapshot, &caller)
         } else {
-            assembled(snapshot, profile, &request.turn)?
+            assembled(snapshot, profile, &request.turn, &caller)?
         };
         self.backend.telemetry.prompt_assembled(&prompt, now() - started);
         let rendered = format(request.format).map(|format| render::render(&prompt, format)).unwrap_or_default();
@@ -258,14 +259,16 @@ pub(super) fn assembled<'s>(
     snapshot: &'s Prepared,
     profile: &'s profile::Profile,
     turn: &'s Turn,
+    caller: &Caller,
 ) -> Result<Prompt<'s>, Error> {
-    Ok(visible(prompt::assemble(snapshot, profile, turn)?, snapshot, turn))
+    Ok(visible(prompt::assemble(snapshot, profile, turn)?, snapshot, caller))
 }
 
-/// The prompt, without the findings that its caller may not see.
-fn visible<'s>(mut prompt: Prompt<'s>, snapshot: &Prepared, turn: &Turn) -> Prompt<'s> {
-    if let Some(token) = &turn.skill_access {
-        let access = SkillAccess { token: Some(token), ..SkillAccess::default() };
+/// The prompt, without what its caller may not see: findings, and where the text of some layers came from.
+fn visible<'s>(mut prompt: Prompt<'s>, snapshot: &Prepared, caller: &Caller) -> Prompt<'s> {
+    let access = caller.skill_access(None);
+    prompt.hide_layers(&access.hidden_layers(snapshot));
+    if access.token.is_some() {
         prompt.findings.retain(|finding| access.sees_finding(snapshot, finding));
     }
     prompt

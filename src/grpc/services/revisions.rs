@@ -6,7 +6,7 @@ use promptd_contract::{
     encode::{self, SkillAccess},
     proto,
 };
-use promptd_core::workspace::Snapshot;
+use promptd_core::workspace::{LAYERS_FOLDER, Snapshot};
 use promptd_source::store::{Loaded, changed_paths};
 
 /// The revisions, each with what differs from the next one; the newest is first.
@@ -19,8 +19,15 @@ pub(super) fn list_revisions(revisions: &[Arc<Loaded>], access: SkillAccess<'_>)
     proto::ListRevisionsResponse { revisions: revisions.iter().zip(older).map(revision).collect() }
 }
 
-/// The paths that differ, of those that the caller may see in either.
+/// The paths that differ, of those that the caller may see in either; of a hidden layer only that something does.
 pub(super) fn visible_changes(old: &Snapshot, new: &Snapshot, access: SkillAccess<'_>) -> Vec<String> {
     let visible = |path: &Arc<str>| access.sees_path(new, path) || access.sees_path(old, path);
-    changed_paths(old, new).iter().filter(|path| visible(path)).map(ToString::to_string).collect()
+    let hidden = [access.hidden_layers(new), access.hidden_layers(old)];
+    let shown = |path: &Arc<str>| match hidden.iter().find_map(|hidden| hidden.number(path)) {
+        Some(number) => format!("{LAYERS_FOLDER}/{number}"),
+        None => path.to_string(),
+    };
+    let mut paths: Vec<String> = changed_paths(old, new).iter().filter(|path| visible(path)).map(shown).collect();
+    paths.dedup();
+    paths
 }

@@ -162,6 +162,7 @@ impl Fields for Source {
     fn write(&self, sink: &mut Sink) {
         sink.text(1, &self.path);
         sink.text(2, &self.sha256);
+        sink.text(3, self.layer.as_deref().unwrap_or_default());
     }
 }
 

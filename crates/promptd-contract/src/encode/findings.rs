@@ -1,13 +1,15 @@
 //! Findings as the contract has them.
 
+use std::borrow::Borrow;
+
 use super::{MAX_FINDINGS, omitted};
 use crate::proto;
 use promptd_core::finding::{Finding, Place, Severity};
 
 /// At most [`MAX_FINDINGS`], then one that counts the rest.
-pub(super) fn findings<'f>(all: impl IntoIterator<Item = &'f Finding>) -> Vec<proto::Finding> {
+pub(super) fn findings(all: impl IntoIterator<Item: Borrow<Finding>>) -> Vec<proto::Finding> {
     let mut all = all.into_iter();
-    let mut shown: Vec<_> = all.by_ref().take(MAX_FINDINGS).map(finding).collect();
+    let mut shown: Vec<_> = all.by_ref().take(MAX_FINDINGS).map(|one| finding(one.borrow())).collect();
     let rest = all.count();
     if rest > 0 {
         shown.push(finding(&omitted(rest)));
@@ -16,10 +18,10 @@ pub(super) fn findings<'f>(all: impl IntoIterator<Item = &'f Finding>) -> Vec<pr
 }
 
 /// How many errors and how many warnings there are.
-pub(super) fn counts<'f>(all: impl IntoIterator<Item = &'f Finding>) -> [u32; 2] {
+pub(super) fn counts(all: impl IntoIterator<Item: Borrow<Finding>>) -> [u32; 2] {
     let mut counts = [0; 2];
     for finding in all {
-        match finding.severity {
+        match finding.borrow().severity {
             Severity::Error => counts[0] += 1,
             Severity::Warning => counts[1] += 1,
             Severity::Info => {}

@@ -1,10 +1,13 @@
 //! Skills as `ListSkills` shows them, and which of them a caller may see.
 
+use std::borrow::Cow;
+
 use crate::proto;
 use promptd_core::{
     finding::{Finding, Place},
-    globs::SkillFilter,
-    workspace::{SKILL_FILE, Skill, Snapshot, Visibility, is_in_skills},
+    globs::{NameGlobs, SkillFilter},
+    id::Id,
+    workspace::{HiddenLayers, SKILL_FILE, Skill, Snapshot, Visibility, is_in_skills},
 };
 
 /// Which skills a caller may see. One that the token does not admit does not exist for the caller; one that only the
@@ -17,6 +20,8 @@ pub struct SkillAccess<'a> {
     pub request: Option<&'a SkillFilter>,
     /// The request wants nothing of skills that the workspace hides.
     pub only_shown: bool,
+    /// The token's globs over workspaces; `None`: all workspaces.
+    pub workspaces: Option<&'a NameGlobs>,
 }
 
 impl SkillAccess<'_> {
@@ -44,6 +49,18 @@ impl SkillAccess<'_> {
         }
     }
 
+    /// Whether the caller may see a workspace, such as a layer of another.
+    #[must_use]
+    pub fn sees_workspace(&self, id: &Id) -> bool {
+        self.workspaces.is_none_or(|globs| globs.matches(id.as_str()))
+    }
+
+    /// The layers of a workspace that the caller may not see.
+    #[must_use]
+    pub fn hidden_layers(&self, snapshot: &Snapshot) -> HiddenLayers {
+        HiddenLayers::of(snapshot, |id| self.sees_workspace(id))
+    }
+
     /// Whether the caller may see a path. Where the token has skill globs, a path below a skills folder must belong to a
     /// skill that they admit.
     #[must_use]
@@ -69,9 +86,13 @@ impl SkillAccess<'_> {
         }
     }
 
-    /// The workspace's findings that the caller may see.
-    pub(super) fn findings(self, snapshot: &Snapshot) -> impl Iterator<Item = &Finding> {
-        snapshot.findings.iter().filter(move |finding| self.sees_finding(snapshot, finding))
+    /// The workspace's findings that the caller may see; one stands for those of hidden layers.
+    pub(super) fn findings(self, snapshot: &Snapshot) -> impl Iterator<Item = Cow<'_, Finding>> {
+        let hidden = self.hidden_layers(snapshot);
+        let of_hidden = snapshot.findings.iter().filter(|finding| hidden.has(&finding.place));
+        let instead = HiddenLayers::instead_of(of_hidden).map(Cow::Owned);
+        let seen = move |finding: &&Finding| !hidden.has(&finding.place) && self.sees_finding(snapshot, finding);
+        snapshot.findings.iter().filter(seen).map(Cow::Borrowed).chain(instead)
     }
 }
 

@@ -46,7 +46,7 @@ fn prompt(said: &ConversationMessage) -> Prompt<'_> {
         shared: None,
         spans: Box::default(),
     };
-    let source = Source { path: "AGENTS.md".into(), sha256: "ab".into() };
+    let source = Source::new("AGENTS.md", "ab");
     let findings = [Place::Unplaced, Place::field("turn.user"), Place::at("AGENTS.md", 3, 0)];
     Prompt {
         messages: vec![

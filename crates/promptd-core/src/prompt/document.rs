@@ -76,7 +76,7 @@ pub(crate) fn no_room(limit: usize) -> String {
 /// Where its text came from, of a document of one file; of one that was joined the nearest file, which has a digest of its own.
 pub(crate) fn source(document: &Document) -> Source {
     let nearest = document.parts().last().map_or(document, |nearest| nearest);
-    Source { path: nearest.file.clone(), sha256: nearest.sha256.clone() }
+    Source::new(nearest.file.clone(), nearest.sha256.clone())
 }
 
 /// The text of a document that is shown, with its trace. What a marker says was left out is its source.

@@ -147,7 +147,7 @@ impl Document {
     pub(super) fn of_layer(&self, id: &Id) -> Self {
         Self {
             file: layers::file(id, &self.path),
-            findings: layers::findings(id, &self.findings).collect(),
+            findings: self.findings.iter().map(|finding| layers::finding(id, finding)).collect(),
             ..self.clone()
         }
     }

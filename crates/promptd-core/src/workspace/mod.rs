@@ -33,7 +33,9 @@ pub(crate) use document::JOINT;
 pub use document::{Document, DocumentText};
 pub use file_map::{FileMap, MAX_RUNS, Mapped};
 pub use files::{CONTEXT_FILES, HEARTBEAT_FILE};
-pub use layers::{LAYERS_FOLDER, Layer, MAX_LAYER_DEPTH, MAX_LAYERS, compose, layer_of};
+pub use layers::{
+    HiddenLayers, LAYERS_FOLDER, Layer, MAX_LAYER_DEPTH, MAX_LAYERS, compose, file as layer_file, in_layer,
+};
 pub use load::{Load, load};
 pub use manifest::{
     AgentSettings, ContextSettings, ExtraFile, FileRule, Lock, MANIFEST, MAX_EXTENDS, Manifest, Marks,

@@ -1,8 +1,8 @@
 //! All that a snapshot was loaded from.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Captured, Load, Snapshot, Tree, load};
+use super::{Captured, Layer, Load, Snapshot, Tree, compose, load};
 use crate::{finding::Finding, id::Id, profile::ProfileSet, settings::Settings};
 
 /// How many last good versions may stand behind one another.
@@ -25,12 +25,33 @@ pub struct Origin {
     pub settings: Arc<Settings>,
     /// Where a part of it was invalid or could not be read: what the last good version of that part was loaded from.
     pub previous: Option<Arc<Self>>,
+    /// What its layers were loaded from; these have none.
+    pub layers: Vec<Arc<Self>>,
 }
 
 impl Origin {
     /// Loads the snapshot.
     pub fn load(&self) -> Result<Snapshot, Vec<Finding>> {
-        let previous = self.previous.as_ref().map(|previous| previous.load()).transpose()?;
+        self.over(self.load_own()?, Self::load_own)
+    }
+
+    /// What its own files give, and over it the layers that `load` makes of theirs.
+    pub fn over(
+        &self,
+        own: Snapshot,
+        load: impl Fn(&Self) -> Result<Snapshot, Vec<Finding>>,
+    ) -> Result<Snapshot, Vec<Finding>> {
+        if own.manifest.extends.is_empty() {
+            return Ok(own);
+        }
+        let layer = |origin: &Arc<Self>| Some((origin.id.clone(), Arc::new(Layer::new(Arc::new(load(origin).ok()?)))));
+        let layers: BTreeMap<_, _> = self.layers.iter().filter_map(layer).collect();
+        compose(&Arc::new(own), None, &|id| layers.get(id).cloned())
+    }
+
+    /// Loads what its own files give.
+    pub fn load_own(&self) -> Result<Snapshot, Vec<Finding>> {
+        let previous = self.previous.as_ref().map(|previous| previous.load_own()).transpose()?;
         let shared_skills: Vec<(&str, &dyn Tree)> =
             self.shared_skills.iter().map(|(path, tree)| (path.as_str(), tree as &dyn Tree)).collect();
         load(&Load {
@@ -44,7 +65,7 @@ impl Origin {
         })
     }
 
-    /// This one, with as few last good versions behind it as the snapshot that was loaded from it, and from `previous`,
+    /// This one, with as few last good versions behind it as the snapshot that its own files gave, over `previous`,
     /// needs; `None`: it is not loaded again from that.
     #[must_use]
     pub fn behind(self, previous: Option<&Arc<Self>>, snapshot: &Snapshot) -> Option<Self> {
@@ -54,7 +75,7 @@ impl Origin {
         candidates.extend(behind);
         candidates.into_iter().take(MAX_PREVIOUS).find_map(|candidate| {
             let origin = Self { previous: candidate.cloned(), ..self.clone() };
-            origin.load().is_ok_and(|loaded| loaded.revision == snapshot.revision).then_some(origin)
+            origin.load_own().is_ok_and(|loaded| loaded.revision == snapshot.revision).then_some(origin)
         })
     }
 }
@@ -76,6 +97,7 @@ mod tests {
             profiles: Arc::clone(&snapshot.profiles),
             settings: Arc::clone(&snapshot.settings),
             previous: None,
+            layers: Vec::new(),
         };
         (Arc::new(origin.behind(before.map(|(origin, _)| origin), &snapshot).unwrap()), snapshot)
     }

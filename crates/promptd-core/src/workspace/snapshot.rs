@@ -136,7 +136,7 @@ impl Snapshot {
     /// reports have it.
     #[must_use]
     pub fn home<'s>(&'s self, file: &'s str) -> Option<(&'s Self, &'s str)> {
-        match layers::split(file) {
+        match layers::in_layer(file) {
             None => Some((self.own.as_deref().unwrap_or(self), file)),
             Some((id, path)) => {
                 let layer = self.layers.iter().find(|layer| layer.id().as_str() == id)?;

@@ -70,7 +70,7 @@ fn revision_of(tree: &MemoryTree, settings: Settings, profiles: ProfileSet) -> R
     .unwrap();
     let (id, root) = (snapshot.id.clone(), Arc::clone(&snapshot.root));
     let (tree, shared_skills) = (capturing.finish().unwrap(), Vec::new());
-    let origin = Origin { id, root, tree, shared_skills, profiles, settings, previous: None };
+    let origin = Origin { id, root, tree, shared_skills, profiles, settings, previous: None, layers: Vec::new() };
     Revision { origin: Arc::new(origin), prepared: snapshot.into() }
 }
 

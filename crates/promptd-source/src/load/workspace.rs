@@ -1,6 +1,8 @@
 //! Reading a workspace, and a folder of workspaces.
 
 use std::{
+    cell::RefCell,
+    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
@@ -11,7 +13,7 @@ use promptd_core::{
     id::Id,
     profile::ProfileSet,
     settings::Settings,
-    workspace::{self, Captured, Capturing, Entry, FileBytes, Load, Origin, ReadError, Snapshot, Tree},
+    workspace::{self, Captured, Capturing, Entry, FileBytes, Layer, Load, Origin, ReadError, Snapshot, Tree},
 };
 
 use super::{read_set::ReadSet, tree::DiskTree};
@@ -107,13 +109,14 @@ fn origin(
         profiles: Arc::clone(inputs.profiles),
         settings: Arc::clone(inputs.settings),
         previous: None,
+        layers: Vec::new(),
     };
     // A part that keeps its last good version has a finding of a warning at least.
     let is_whole = snapshot.findings.iter().all(|finding| finding.severity == Severity::Info);
     if is_whole { Some(origin) } else { origin.behind(inputs.previous_origin, snapshot) }
 }
 
-/// Loads a workspace as the reload loop would, but once.
+/// Loads a workspace as the reload loop would, but once. Its layers are where [`layer_folders`] says.
 pub(crate) fn load_once(
     id: &Id,
     root: &str,
@@ -123,11 +126,37 @@ pub(crate) fn load_once(
 ) -> Result<Snapshot, Vec<Finding>> {
     let settings = Arc::new(options.settings.clone());
     let inputs = Inputs { options, settings: &settings, profiles, previous: None, previous_origin: None };
-    match load_as(id, root, path, &inputs).1 {
-        Loading::Loaded(snapshot, _) => Ok(*snapshot),
-        Loading::Invalid(findings) => Err(findings),
-        Loading::Unopened(error) => Err(vec![folder_unreadable(error)]),
+    let own = match load_as(id, root, path, &inputs).1 {
+        Loading::Loaded(snapshot, _) => *snapshot,
+        Loading::Invalid(findings) => return Err(findings),
+        Loading::Unopened(error) => return Err(vec![folder_unreadable(error)]),
+    };
+    if own.manifest.extends.is_empty() {
+        return Ok(own);
     }
+    let known = RefCell::new(BTreeMap::new());
+    let find = |id: &Id| {
+        let mut known = known.borrow_mut();
+        let layer = known.entry(id.clone()).or_insert_with(|| load_layer(id, Path::new(root), &inputs));
+        layer.clone()
+    };
+    workspace::compose(&Arc::new(own), None, &find)
+}
+
+fn load_layer(id: &Id, beside: &Path, inputs: &Inputs<'_>) -> Option<Arc<Layer>> {
+    layer_folders(id, beside, inputs.options).find_map(|folder| match load(id, &folder, inputs).1 {
+        Loading::Loaded(snapshot, _) => Some(Some(Arc::new(Layer::new(Arc::new(*snapshot))))),
+        Loading::Unopened(ReadError::Missing) => None,
+        Loading::Invalid(_) | Loading::Unopened(_) => Some(None),
+    })?
+}
+
+/// The folders where a layer of a workspace may be that is loaded without the service: the one that the settings name, those
+/// in the roots, and the one beside the workspace.
+pub fn layer_folders<'a>(id: &'a Id, workspace: &'a Path, options: &'a Options) -> impl Iterator<Item = PathBuf> + 'a {
+    let named = options.workspaces.iter().filter(move |(known, _)| known == id).map(|(_, path)| path.clone());
+    let parents = options.roots.iter().map(PathBuf::as_path).chain(workspace.parent());
+    named.chain(parents.map(move |parent| parent.join(id.as_str())))
 }
 
 /// The workspace's own folder cannot be read.

@@ -1,11 +1,12 @@
 //! What the log says of a workspace's new state.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use promptd_core::{
-    finding::{Counts, Finding, Severity},
+    finding::{Counts, Finding, Place, Severity},
     id::Id,
     prompt::{forecast, may_lose},
+    workspace::in_layer,
 };
 
 use crate::{
@@ -28,8 +29,26 @@ pub(crate) fn log_change(id: &Id, before: Option<&State>, now: &State) {
             log_finding(id, finding);
         }
     }
+    log_new_findings(id, before, now);
+}
+
+/// One line for all workspaces that a layer has changed, and one for each finding that was not there before.
+pub(crate) fn log_heirs<'c>(changes: impl Iterator<Item = (&'c Id, Option<&'c State>, Arc<State>)>) {
+    let mut heirs = 0;
+    for (id, before, now) in changes {
+        heirs += 1;
+        log_new_findings(id, before, &now);
+    }
+    if heirs > 0 {
+        tracing::info!(target: LOG_TARGET, heirs, "workspaces have the new version of their layers");
+    }
+}
+
+/// What is said of a layer's file is in the lines of the layer.
+fn log_new_findings(id: &Id, before: Option<&State>, now: &State) {
+    let of_layer = |finding: &Finding| matches!(&finding.place, Place::File { path, .. } if in_layer(path).is_some());
     let old: BTreeSet<&Finding> = before.into_iter().flat_map(State::findings).collect();
-    for finding in now.findings().iter().filter(|finding| !old.contains(finding)) {
+    for finding in now.findings().iter().filter(|finding| !old.contains(finding) && !of_layer(finding)) {
         log_finding(id, finding);
     }
 }

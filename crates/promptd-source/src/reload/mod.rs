@@ -4,6 +4,7 @@
 //! and when what was read is believed. Until then the last good version stays.
 
 mod debounce;
+mod layers;
 mod log;
 mod parallel;
 mod publish;
@@ -29,6 +30,7 @@ use promptd_core::{id::Id, profile::ProfileSet, settings::Settings};
 
 use self::{
     debounce::{Decision, Losses},
+    layers::{Layers, Own},
     publish::{Publication, Publisher},
     sweep::{POLL_SHARE, POLL_SHARE_OF_MANY, Round, SLICE, SWEEP_SHARE, jittered},
     target::{Content, Target, TargetId},
@@ -96,7 +98,7 @@ impl Reload {
             sweep: Round::new(clock::now()),
             polling: Round::new(clock::now()),
             limit_asked_for: None,
-            publisher: Publisher { options, store, status, profiles },
+            publisher: Publisher { options, store, status, profiles, layers: Layers::default() },
             wanted: BTreeSet::new(),
             inbox,
             stopped: false,
@@ -113,6 +115,7 @@ impl Reload {
         const BATCH: usize = 500;
         const LOGGED_EVERY: Duration = Duration::from_secs(1);
         let mut logged = clock::now();
+        self.publisher.layers.starts();
         // Roots first: they add workspaces.
         for workspaces in [false, true] {
             let targets = self.targets.find(|target| target.workspace_id().is_some() == workspaces);
@@ -125,6 +128,7 @@ impl Reload {
                 }
             }
         }
+        self.publisher.started(&mut self.targets);
         (self.sweep, self.polling) = (Round::new(clock::now()), Round::new(clock::now()));
     }
 
@@ -274,20 +278,20 @@ impl Reload {
     }
 
     fn load(&self, targets: &[TargetId]) -> Vec<(TargetId, (ReadSet, Content))> {
-        let Publisher { options, store, status, profiles } = &self.publisher;
+        let Publisher { options, store, status, profiles, layers } = &self.publisher;
         let profiles = profiles.load_full();
         let settings = &self.settings;
         let targets: Vec<_> = targets.iter().filter_map(|id| Some((*id, self.targets.get(*id)?))).collect();
         parallel::map(options.load_threads, &targets, |(id, target)| {
             status.loads.inc();
-            let current = target.workspace_id().and_then(|id| store.get(id.as_str()));
-            let current = current.as_deref();
+            let previous = target.workspace_id().and_then(|id| layers.own(id, store));
+            let previous: Option<&Own> = previous.as_ref();
             let inputs = Inputs {
                 options,
                 settings,
                 profiles: &profiles,
-                previous: current.and_then(State::snapshot),
-                previous_origin: current.and_then(State::origin),
+                previous: previous.map(|own| &*own.snapshot),
+                previous_origin: previous.and_then(|own| own.origin.as_ref()),
             };
             (*id, target.load(&inputs))
         })

@@ -1,17 +1,23 @@
 //! From what was read to what is served.
 
-use std::{collections::HashSet, path::Path, sync::Arc, time::Instant};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::Path,
+    sync::Arc,
+    time::Instant,
+};
 
 use arc_swap::ArcSwap;
 use promptd_core::{
     finding::Finding,
     id::Id,
     profile::ProfileSet,
-    workspace::{Entry, EntryKind, Origin, ReadError, Snapshot},
+    workspace::{Entry, EntryKind, ReadError},
 };
 
 use super::{
-    log::log_change,
+    layers::{Following, Layers, Outcome, Own},
+    log::{log_change, log_heirs},
     target::{Content, Kind, TargetId},
     targets::Targets,
 };
@@ -25,7 +31,7 @@ use crate::{
     },
     options::Options,
     status::Status,
-    store::{Loaded, State, Store},
+    store::{State, Store},
 };
 
 /// A target's content that is to be served.
@@ -36,96 +42,123 @@ pub(crate) struct Publication {
     pub(crate) since: Option<Instant>,
 }
 
-/// A workspace's new state, and the one that it replaces.
-struct Change {
-    id: Id,
-    before: Option<Arc<State>>,
-    state: State,
-    /// It is the revision that was known; it was not loaded.
-    is_known: bool,
-}
-
 /// Where everything that is served goes.
 pub(crate) struct Publisher {
     pub(crate) options: Options,
     pub(crate) store: Arc<Store>,
     pub(crate) status: Arc<Status>,
     pub(crate) profiles: Arc<ArcSwap<ProfileSet>>,
+    pub(crate) layers: Layers,
 }
 
 impl Publisher {
     /// Makes what was read what is served.
-    pub(crate) fn publish(&self, targets: &mut Targets, publications: Vec<Publication>) {
-        let (mut states, mut replaced) = (Vec::new(), Vec::new());
+    pub(crate) fn publish(&mut self, targets: &mut Targets, publications: Vec<Publication>) {
+        let (mut read, mut since_of) = (Vec::new(), BTreeMap::new());
         let now = clock::now();
         for Publication { target, content, since } in publications {
-            let changed = match content {
-                Content::Workspace(loading) => self.workspace(targets, target, loading, now),
-                Content::Root(entries) => {
-                    discover_workspaces(targets, target, entries, now);
-                    None
-                }
-                Content::Files(contents) => {
-                    self.files(targets, target, contents, now);
-                    None
-                }
-            };
-            if let Some(Change { id, before, state, is_known }) = changed {
-                if !is_known {
-                    // The status first: a reader of the new state may ask for it.
-                    self.status.published.inc();
-                    if let Some(since) = since {
-                        self.status.lag.observe(now.duration_since(since).as_secs_f64());
+            match content {
+                Content::Workspace(loading) => {
+                    if let Some((id, outcome)) = self.workspace(targets, target, loading, now) {
+                        since_of.insert(id.clone(), since);
+                        read.push((id, outcome));
                     }
-                    replaced.push((id.clone(), before));
                 }
-                states.push((id, state));
+                Content::Root(entries) => discover_workspaces(targets, target, entries, now),
+                Content::Files(contents) => self.files(targets, target, contents, now),
             }
+        }
+        let following = self.layers.take(read, &self.store, self.options.load_threads);
+        self.serve(targets, following, &since_of);
+    }
+
+    /// What had to wait until all workspaces were loaded is served too.
+    pub(crate) fn started(&mut self, targets: &mut Targets) {
+        let following = self.layers.started(&self.store, self.options.load_threads);
+        let since_of = following.states.iter().map(|(id, _)| (id.clone(), None)).collect();
+        self.serve(targets, following, &since_of);
+    }
+
+    /// Serves the states that differ from those before. `since_of` has the workspaces that were loaded; the others follow from
+    /// these.
+    fn serve(&self, targets: &mut Targets, following: Following, since_of: &BTreeMap<Id, Option<Instant>>) {
+        let now = clock::now();
+        for id in &following.to_load {
+            targets.mark_one(id.as_str(), now);
+        }
+        let of_layers = since_of.values().flatten().min().copied();
+        let (mut changed, mut replaced) = (Vec::new(), Vec::new());
+        for (id, state) in following.states {
+            let before = self.store.get(id.as_str());
+            let has_error = matches!(state, State::Invalid(_)) || state.findings().iter().any(Finding::is_error);
+            if let Some(target) = targets.number_of(id.as_str()) {
+                targets.set_failing(target, has_error);
+            }
+            if before.as_deref().is_some_and(|before| before.is_same(&state)) {
+                if matches!(before.as_deref(), Some(State::Cold(_))) {
+                    changed.push((id, state));
+                }
+                continue;
+            }
+            if has_error {
+                self.status.failures.inc();
+            }
+            // The status first: a reader of the new state may ask for it.
+            self.status.published.inc();
+            if let Some(since) = since_of.get(&id).copied().unwrap_or(of_layers) {
+                self.status.lag.observe(now.duration_since(since).as_secs_f64());
+            }
+            replaced.push((id.clone(), before));
+            changed.push((id, state));
         }
         if !replaced.is_empty() {
             self.status.last_published.set(clock::timestamp().as_duration().as_secs_f64());
         }
-        self.store.publish_all(states);
+        self.store.publish_all(changed);
         // Once it is served: whoever reads that a workspace is loaded finds it so, and no caller waits for the log.
-        for (id, before) in replaced {
+        let (loaded, heirs): (Vec<_>, Vec<_>) = replaced.iter().partition(|(id, _)| since_of.contains_key(id));
+        for (id, before) in loaded {
             if let Some(state) = self.store.get(id.as_str()) {
-                log_change(&id, before.as_deref(), &state);
+                log_change(id, before.as_deref(), &state);
             }
         }
+        let heirs =
+            heirs.into_iter().filter_map(|(id, before)| Some((id, before.as_deref(), self.store.get(id.as_str())?)));
+        log_heirs(heirs);
     }
 
-    /// The state that is served and the new one, if they differ.
-    fn workspace(&self, targets: &mut Targets, target: TargetId, loading: Loading, now: Instant) -> Option<Change> {
+    /// What a workspace's own files gave, or with the errors what they gave last.
+    fn workspace(
+        &self,
+        targets: &mut Targets,
+        target: TargetId,
+        loading: Loading,
+        now: Instant,
+    ) -> Option<(Id, Outcome)> {
         let Kind::Workspace { id, listed, .. } = &targets.get(target)?.kind else { return None };
         let (id, listed) = (id.clone(), *listed);
-        let current = self.store.get(id.as_str());
-        let ready = |snapshot: Snapshot, origin: Option<Arc<Origin>>| {
-            let at = match current.as_deref() {
-                Some(State::Cold(cold)) if cold.outline.snapshot().revision == snapshot.revision => cold.at,
-                _ => clock::timestamp(),
-            };
-            State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at, origin }))
-        };
-        let state = match loading {
-            Loading::Loaded(snapshot, origin) => ready(*snapshot, origin),
-            Loading::Unopened(error) if !is_failure(error) && (current.is_some() || listed) => {
+        let own = match loading {
+            Loading::Loaded(snapshot, origin) => Ok(Own { snapshot: Arc::new(*snapshot), origin }),
+            Loading::Unopened(error) if !is_failure(error) && (self.store.get(id.as_str()).is_some() || listed) => {
                 self.remove(targets, target, &id, listed, now);
-                return None;
+                return Some((id, None));
             }
-            Loading::Unopened(error) => without_load(current.as_deref(), vec![folder_unreadable(error)], ready),
-            Loading::Invalid(errors) => without_load(current.as_deref(), errors, ready),
+            Loading::Unopened(error) => self.without_load(&id, vec![folder_unreadable(error)]),
+            Loading::Invalid(errors) => self.without_load(&id, errors),
         };
         targets.set_problems(target, Vec::new());
-        let has_error = matches!(state, State::Invalid(_)) || state.findings().iter().any(Finding::is_error);
-        targets.set_failing(target, has_error);
-        let is_known = current.as_deref().is_some_and(|current| current.is_same(&state));
-        if is_known && !matches!(current.as_deref(), Some(State::Cold(_))) {
-            return None;
-        }
-        if has_error && !is_known {
-            self.status.failures.inc();
-        }
-        Some(Change { id, before: current, state, is_known })
+        Some((id, Some(own)))
+    }
+
+    /// The last good version, with the errors, where there is no new one.
+    fn without_load(&self, id: &Id, errors: Vec<Finding>) -> Result<Own, Vec<Finding>> {
+        let Some(Own { snapshot, origin }) = self.layers.whole_own(id, &self.store) else { return Err(errors) };
+        let kept = |error: Finding| Finding {
+            message: format!("{}; the last good version stays in use", error.message),
+            ..error
+        };
+        // Errors change no text of a prompt.
+        Ok(Own { snapshot: Arc::new(snapshot.with_errors(errors.into_iter().map(kept))), origin })
     }
 
     fn remove(&self, targets: &mut Targets, target: TargetId, id: &Id, listed: bool, now: Instant) {
@@ -162,19 +195,6 @@ impl Publisher {
             _ => {}
         }
     }
-}
-
-/// The state where there is no new snapshot: the last good one, with the errors.
-fn without_load(
-    current: Option<&State>,
-    errors: Vec<Finding>,
-    ready: impl Fn(Snapshot, Option<Arc<Origin>>) -> State,
-) -> State {
-    let Some(State::Ready(last_good)) = current else { return State::Invalid(errors.into()) };
-    let kept =
-        |error: Finding| Finding { message: format!("{}; the last good version stays in use", error.message), ..error };
-    // Errors change no text of a prompt.
-    ready(last_good.snapshot.with_errors(errors.into_iter().map(kept)), last_good.origin.clone())
 }
 
 /// Follows the workspaces that a root lists. A root that does not exist lists nothing; one that cannot be read keeps

@@ -156,6 +156,13 @@ impl Targets {
         }
     }
 
+    /// A workspace is to be loaded.
+    pub(crate) fn mark_one(&mut self, workspace: &str, now: Instant) {
+        if let Some(id) = self.number_of(workspace) {
+            self.apply(id, &Event::Marked, now);
+        }
+    }
+
     /// A file event.
     pub(crate) fn file_event(&mut self, path: &Path, change: Change, now: Instant) {
         if change == Change::Removed {

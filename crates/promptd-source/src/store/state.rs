@@ -1,12 +1,16 @@
 //! The state of a workspace.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use jiff::Timestamp;
 use promptd_core::{
     finding::Finding,
+    id::Id,
     prompt::Prepared,
-    workspace::{Origin, Outline, Snapshot},
+    workspace::{Layer, Origin, Outline, Snapshot, layer_file},
 };
 
 /// The state of a workspace.
@@ -71,14 +75,6 @@ impl State {
         }
     }
 
-    /// What its snapshot was loaded from, if that is kept.
-    pub(crate) fn origin(&self) -> Option<&Arc<Origin>> {
-        match self {
-            Self::Ready(loaded) => loaded.origin.as_ref(),
-            Self::Cold(_) | Self::Invalid(_) | Self::Gone => None,
-        }
-    }
-
     /// Whether no reader could tell one from the other, but for how long it takes.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let revision = |state: &Self| state.snapshot().map(|snapshot| snapshot.revision.clone());
@@ -86,14 +82,29 @@ impl State {
     }
 }
 
-/// The inputs that differ between two revisions, by name, in order.
+/// The inputs that differ between two revisions, by name, in order; those of layers as findings name them.
 #[must_use]
 pub fn changed_paths(old: &Snapshot, new: &Snapshot) -> Vec<Arc<str>> {
-    let changed = new.inputs.iter().filter(|(path, hash)| old.inputs.get(*path) != Some(*hash));
-    let removed = old.inputs.iter().filter(|(path, _)| !new.inputs.contains_key(*path));
-    let mut paths: Vec<Arc<str>> = changed.chain(removed).map(|(path, _)| Arc::clone(path)).collect();
+    let mut paths = changed_inputs(&old.inputs, &new.inputs);
+    let layer = |of: &Snapshot, id: &Id| of.layers.iter().find(|layer| layer.id() == id).map(Arc::clone);
+    let ids: BTreeSet<&Id> = old.layers.iter().chain(&new.layers).map(|layer| layer.id()).collect();
+    for id in ids {
+        let (before, now) = (layer(old, id), layer(new, id));
+        let is_same = before.as_ref().zip(now.as_ref()).is_some_and(|(before, now)| Arc::ptr_eq(before, now));
+        if !is_same {
+            let inputs = |layer: Option<Arc<Layer>>| layer.map(|layer| layer.own().inputs.clone()).unwrap_or_default();
+            let changed = changed_inputs(&inputs(before), &inputs(now));
+            paths.extend(changed.iter().map(|path| layer_file(id, path)));
+        }
+    }
     paths.sort();
     paths
+}
+
+fn changed_inputs(old: &BTreeMap<Arc<str>, Arc<str>>, new: &BTreeMap<Arc<str>, Arc<str>>) -> Vec<Arc<str>> {
+    let changed = new.iter().filter(|(path, hash)| old.get(*path) != Some(*hash));
+    let removed = old.iter().filter(|(path, _)| !new.contains_key(*path));
+    changed.chain(removed).map(|(path, _)| Arc::clone(path)).collect()
 }
 
 #[cfg(test)]

@@ -22,8 +22,7 @@ fn shows_files(old: &Snapshot, new: &Snapshot) -> bool {
 /// Whether `old` shows a skill that `new` hides; one that is merely not there any more is not hidden.
 fn shows_skill(old: &Snapshot, new: &Snapshot) -> bool {
     let hides = |skill: &Skill| {
-        !new.manifest.skills_enabled
-            || !new.manifest.skills.admits(&skill.name, &skill.folder_name)
+        !new.manifest.admits_skill(&skill.name, &skill.folder_name)
             || new.skills.iter().any(|now| !now.is_shown() && is_the_same(skill, now))
     };
     let shows = |skill: &Skill| new.skills.iter().any(|now| now.is_shown() && reads_the_same(skill, now));
@@ -247,8 +246,7 @@ mod tests {
                 let reappears: Vec<_> = words(old, true).intersection(&hidden).cloned().collect();
                 prop_assert!(reappears.is_empty(), "{:?} of {:?}", reappears, plans);
                 for skill in old.skills.iter().filter(|skill| skill.is_shown()) {
-                    prop_assert!(newest.manifest.skills_enabled, "{:?}", plans);
-                    prop_assert!(newest.manifest.skills.admits(&skill.name, &skill.folder_name), "{:?}", plans);
+                    prop_assert!(newest.manifest.admits_skill(&skill.name, &skill.folder_name), "{:?}", plans);
                 }
                 prop_assert!(newest.manifest.locked.iter().all(|lock| old.manifest.locked.contains(lock)), "{:?}", plans);
                 let files = |snapshot: &Snapshot| {

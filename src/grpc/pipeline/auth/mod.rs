@@ -138,7 +138,8 @@ impl Caller {
 
     /// The skills that they may see in a request with this filter.
     pub(crate) fn skill_access<'a>(&'a self, request: Option<&'a SkillFilter>) -> SkillAccess<'a> {
-        SkillAccess { token: self.skills(), request, only_shown: false }
+        let workspaces = self.0.as_deref().and_then(Token::workspaces);
+        SkillAccess { token: self.skills(), request, only_shown: false, workspaces }
     }
 }
 

@@ -113,6 +113,11 @@ impl Token {
         (&self.name, &self.workspaces, &self.skills) == (&other.name, &other.workspaces, &other.skills)
     }
 
+    /// The workspaces that it admits; `None`: all.
+    pub(super) fn workspaces(&self) -> Option<&NameGlobs> {
+        self.workspaces.as_ref()
+    }
+
     /// The skills that it admits; `None`: all.
     pub(super) fn skills(&self) -> Option<&SkillFilter> {
         self.skills.as_ref()

@@ -1,6 +1,7 @@
 //! The result of assembly: messages, a report for each section, findings, digests.
 
 pub(super) mod digest;
+mod hidden;
 mod prompt;
 mod report;
 mod span;

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use super::Span;
-use crate::profile::Stability;
+use crate::{profile::Stability, workspace::in_layer};
 
 /// What became of one section.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,10 +102,23 @@ impl SectionReport<'_> {
 /// The file that a section was made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// Relative to the workspace; `@shared/…` for shared skills.
+    /// Relative to the workspace; `@shared/…` for shared skills, `@layers/ID/…` for files of a layer; empty where the layer is
+    /// hidden.
     pub path: Arc<str>,
     /// SHA-256 of the file's bytes, in hex; empty where the file could not be read.
     pub sha256: Arc<str>,
+    /// The layer that the file is of: its id, or its number where it is hidden; `None`: the workspace itself.
+    pub layer: Option<Arc<str>>,
+}
+
+impl Source {
+    /// A file, by its name in findings and reports.
+    #[must_use]
+    pub fn new(path: impl Into<Arc<str>>, sha256: impl Into<Arc<str>>) -> Self {
+        let path = path.into();
+        let layer = in_layer(&path).map(|(id, _)| id.into());
+        Self { path, sha256: sha256.into(), layer }
+    }
 }
 
 /// What became of a section.

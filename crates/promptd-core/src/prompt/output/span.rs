@@ -122,7 +122,7 @@ impl Origin {
     #[must_use]
     pub(crate) fn setting(key: impl Into<String>, file: &Arc<str>) -> Self {
         // The file's digest is not for callers: it would confirm a guess at what is locked or hidden.
-        let file = Some(Source { path: Arc::clone(file), sha256: "".into() });
+        let file = Some(Source::new(Arc::clone(file), ""));
         Self { file, ..Self::new(OriginKind::Setting, key) }
     }
 

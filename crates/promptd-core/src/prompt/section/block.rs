@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::{
     digest::Digest,
+    finding::Place,
     profile::Stability,
     prompt::{
         output::{Outcome, SectionReport, Size, Source, Span, digest},
@@ -99,7 +100,11 @@ impl<'a> TextBlock<'a> {
     pub(crate) fn absent(id: impl Into<Cow<'a, str>>, stability: Stability, snapshot: &Snapshot, path: &str) -> Self {
         match snapshot.unusable.get(path).or_else(|| snapshot.nested.unusable(path)) {
             Some(finding) => {
-                let source = Source { path: path.into(), sha256: "".into() };
+                let file = match &finding.place {
+                    Place::File { path, .. } => path.as_str(),
+                    Place::Unplaced | Place::Field(_) => path,
+                };
+                let source = Source::new(file, "");
                 let reason = format!("{path}: {}.", finding.message);
                 Self::dropped(id, stability, reason, Size::default()).made_from(source)
             }

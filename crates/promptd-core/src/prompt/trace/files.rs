@@ -28,7 +28,7 @@ pub(crate) fn part(map: &FileMap, range: Range<usize>, origin: &Arc<Origin>) -> 
 
 /// A skill's SKILL.md.
 pub(crate) fn skill_source(skill: &Skill) -> Source {
-    Source { path: format!("{}/{SKILL_FILE}", skill.folder).into(), sha256: skill.sha256.clone() }
+    Source::new(format!("{}/{SKILL_FILE}", skill.folder), skill.sha256.clone())
 }
 
 /// A value of a skill: what its SKILL.md says is found there.

@@ -162,18 +162,20 @@ impl<'a> Levels<'a> {
     }
 }
 
+/// What is wrong with the file is a finding of the layer, which not every caller may see.
 fn reason_of(layer: &Layer, reason: &Finding) -> Finding {
-    super::findings(layer.id(), [reason]).next().unwrap_or_else(|| reason.clone())
+    let message = "a layer's file of this path cannot be used".to_owned();
+    Finding { message, ..super::finding(layer.id(), reason) }
 }
 
 impl Composed {
     /// Whether a finding of a layer is about a file that the workspace shows, or would show if it could.
     pub(super) fn uses(&self, layer: &Layer, finding: &Finding) -> bool {
         let Place::File { path: file, .. } = &finding.place else { return true };
-        let Some((_, path)) = super::split(file) else { return true };
+        let Some((_, path)) = super::in_layer(file) else { return true };
         let document = self.documents.get(path).map(|document| &**document).or_else(|| self.nested.document(path));
         let Some(document) = document else { return true };
-        let is_of = |one: &Document| super::layer_of(&one.file) == Some(layer.id().as_str());
+        let is_of = |one: &Document| super::in_layer(&one.file).is_some_and(|(id, _)| id == layer.id().as_str());
         is_of(document) || document.parts().iter().any(|part| is_of(part))
     }
 }

@@ -38,11 +38,11 @@ pub(super) fn layers(own: &Snapshot, find: Find<'_>) -> Result<Vec<Arc<Layer>>, 
 
 /// The layers of before, each as it is now if it may still be extended by all that extended it.
 pub(super) fn newest(before: &Snapshot, find: Find<'_>) -> Vec<Arc<Layer>> {
-    let own = before.own.as_deref().unwrap_or(before);
-    let all = || before.layers.iter().map(|layer| layer.own()).chain([own]);
+    // Of a workspace with layers, `extends` is what it has them by, whatever its file says since.
+    let levels = || before.layers.iter().map(|layer| &**layer.own()).chain([before]);
     let newest = |layer: &Arc<Layer>| {
         let id = layer.id();
-        let mut heirs = all().filter(|heir| heir.manifest.extends.contains(id));
+        let mut heirs = levels().filter(|heir| heir.manifest.extends.contains(id));
         find(id).filter(|now| heirs.all(|heir| admits(now, heir))).unwrap_or_else(|| Arc::clone(layer))
     };
     before.layers.iter().map(newest).collect()

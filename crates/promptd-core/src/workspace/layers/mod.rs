@@ -7,6 +7,7 @@
 mod compose;
 mod documents;
 mod find;
+mod hidden;
 mod settings;
 mod skills;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod tests;
 
 pub use compose::compose;
 pub use find::{MAX_LAYER_DEPTH, MAX_LAYERS};
+pub use hidden::HiddenLayers;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -55,7 +57,7 @@ impl Layer {
             nested: own.nested.of_layer(id),
             skills: skills.map(|skill| skill_of(id, skill)).collect(),
             filter: Arc::new(own.manifest.skills.clone()),
-            active: findings(id, own.active.iter().filter(is_own)).collect(),
+            active: own.active.iter().filter(is_own).map(|of_layer| finding(id, of_layer)).collect(),
             own,
         }
     }
@@ -68,43 +70,35 @@ impl Layer {
 
     /// What its own files gave.
     #[must_use]
-    pub fn own(&self) -> &Snapshot {
+    pub fn own(&self) -> &Arc<Snapshot> {
         &self.own
     }
 }
 
-/// The id of the layer that a file is of, by its name in findings and reports; `None`: it is the workspace's own, or a shared one.
+/// The id of the layer that a file is of and the file's path there, by its name in findings and reports; `None`: it is the
+/// workspace's own, or a shared one.
 #[must_use]
-pub fn layer_of(file: &str) -> Option<&str> {
-    split(file).map(|(id, _)| id)
-}
-
-/// The layer's id and the file's path there.
-pub(super) fn split(file: &str) -> Option<(&str, &str)> {
+pub fn in_layer(file: &str) -> Option<(&str, &str)> {
     let rest = file.strip_prefix(LAYERS_FOLDER)?.strip_prefix('/')?;
     Some(rest.split_once('/').unwrap_or((rest, "")))
 }
 
 /// The name of a layer's file in findings and reports.
-pub(super) fn file(id: &Id, path: &str) -> Arc<str> {
+#[must_use]
+pub fn file(id: &Id, path: &str) -> Arc<str> {
     let slash = if path.is_empty() { "" } else { "/" };
     format!("{LAYERS_FOLDER}/{id}{slash}{path}").into()
 }
 
-/// A layer's findings, as those of its heirs.
-pub(super) fn findings<'f>(
-    id: &'f Id,
-    findings: impl IntoIterator<Item = &'f Finding>,
-) -> impl Iterator<Item = Finding> {
-    findings.into_iter().map(|finding| {
-        let place = match &finding.place {
-            Place::File { path, line, column } => {
-                Place::File { path: file(id, path).to_string(), line: *line, column: *column }
-            }
-            Place::Unplaced | Place::Field(_) => Place::file(&*file(id, "")),
-        };
-        Finding { place, ..finding.clone() }
-    })
+/// A layer's finding, as its heirs have it.
+pub(super) fn finding(id: &Id, finding: &Finding) -> Finding {
+    let place = match &finding.place {
+        Place::File { path, line, column } => {
+            Place::File { path: file(id, path).to_string(), line: *line, column: *column }
+        }
+        Place::Unplaced | Place::Field(_) => Place::file(&*file(id, "")),
+    };
+    Finding { place, ..finding.clone() }
 }
 
 fn is_shared(skill: &Skill) -> bool {
@@ -118,7 +112,7 @@ fn skill_of(id: &Id, skill: &Skill) -> Skill {
     };
     Skill {
         folder: file(id, &skill.folder),
-        findings: findings(id, &skill.findings).collect(),
+        findings: skill.findings.iter().map(|of_layer| finding(id, of_layer)).collect(),
         visibility,
         ..skill.clone()
     }

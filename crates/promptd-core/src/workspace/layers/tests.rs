@@ -264,6 +264,9 @@ fn without_its_layers_a_workspace_has_no_first_snapshot_and_keeps_its_last() {
         "what may be extended is the newest"
     );
     assert_eq!(kept.manifest.locked.len(), 1);
+    site.save("org", &[("workspace.yaml", "extendable_by: [other]\n"), ("SOUL.md", "for others")]);
+    let kept = site.over("agent", Some(&kept)).unwrap();
+    assert_eq!(text(&kept, "SOUL.md"), "new", "nothing more of who does not allow it any more");
 }
 
 #[test]

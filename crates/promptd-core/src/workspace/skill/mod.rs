@@ -37,7 +37,7 @@ pub const SHARED_FOLDER: &str = "@shared";
 /// Whether a path lies in a folder of skills: the workspace's own, a layer's or a shared one.
 #[must_use]
 pub fn is_in_skills(path: &str) -> bool {
-    let path = layers::split(path).map_or(path, |(_, path)| path);
+    let path = layers::in_layer(path).map_or(path, |(_, path)| path);
     let below = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
     below(SKILLS_FOLDER) || below(SHARED_FOLDER)
 }

@@ -1,0 +1,277 @@
+//! Which workspaces extend which, and what is served of those that do.
+//!
+//! A workspace is loaded by itself. Where it extends others, or others extend it, what its files gave is kept here, and what is
+//! served is composed of it: so an edit of a layer reads no file of its heirs, and all of them are served with it at once.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use promptd_core::{
+    finding::Finding,
+    id::Id,
+    workspace::{Layer, Origin, Snapshot, compose},
+};
+
+use super::parallel;
+use crate::{
+    clock,
+    store::{Loaded, State, Store},
+};
+
+/// What a workspace's own files gave.
+#[derive(Clone)]
+pub(crate) struct Own {
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) origin: Option<Arc<Origin>>,
+}
+
+/// What became of a workspace's own files: the errors say why they gave nothing; `None`: the workspace is gone.
+pub(crate) type Outcome = Option<Result<Own, Vec<Finding>>>;
+
+/// What is to be done about changes.
+#[derive(Default)]
+pub(crate) struct Following {
+    /// What is to be served.
+    pub(crate) states: Vec<(Id, State)>,
+    /// Workspaces that must be loaded for it, since their texts are not held.
+    pub(crate) to_load: BTreeSet<Id>,
+}
+
+/// All that extend others, and all that are extended.
+#[derive(Default)]
+pub(crate) struct Layers {
+    /// Those that extend others.
+    heirs: BTreeMap<Id, Heir>,
+    /// Those that are extended, or should be.
+    layers: BTreeMap<Id, Extended>,
+    /// While the service starts: workspaces are not composed before all layers are there.
+    waiting: Option<BTreeSet<Id>>,
+}
+
+struct Heir {
+    /// What its own files gave, as long as nothing is served that has it.
+    own: Option<Own>,
+    /// Every layer that it names or has.
+    below: BTreeSet<Id>,
+}
+
+#[derive(Default)]
+struct Extended {
+    /// Absent: it is not there.
+    layer: Option<(Arc<Layer>, Option<Arc<Origin>>)>,
+    heirs: BTreeSet<Id>,
+}
+
+impl Layers {
+    /// What the workspace's own files gave last; without texts where these are not held.
+    pub(crate) fn own(&self, id: &Id, store: &Store) -> Option<Own> {
+        self.whole_own(id, store).or_else(|| match store.get(id.as_str()).as_deref() {
+            Some(State::Cold(cold)) => Some(Own::of(cold.outline.snapshot(), None)),
+            _ => None,
+        })
+    }
+
+    /// The same with its texts.
+    pub(crate) fn whole_own(&self, id: &Id, store: &Store) -> Option<Own> {
+        let of_heir = self.heirs.get(id).and_then(|heir| heir.own.clone());
+        let of_layer = || {
+            let (layer, origin) = self.layers.get(id)?.layer.as_ref()?;
+            Some(Own { snapshot: Arc::clone(layer.own()), origin: origin.clone() })
+        };
+        of_heir.or_else(of_layer).or_else(|| match store.get(id.as_str()).as_deref() {
+            Some(State::Ready(loaded)) => Some(Own::of(loaded.snapshot.shared(), loaded.origin.clone())),
+            _ => None,
+        })
+    }
+
+    /// From here to [`started`](Self::started) nothing is composed.
+    pub(crate) fn starts(&mut self) {
+        self.waiting = Some(BTreeSet::new());
+    }
+
+    /// What had to wait for the start.
+    pub(crate) fn started(&mut self, store: &Store, threads: usize) -> Following {
+        let waiting = self.waiting.take().unwrap_or_default();
+        let mut following = Following::default();
+        self.compose(waiting, store, threads, &mut following);
+        following
+    }
+
+    /// Takes in what has become of workspaces, and gives what follows for them and for all that extend them.
+    pub(crate) fn take(&mut self, changes: Vec<(Id, Outcome)>, store: &Store, threads: usize) -> Following {
+        let (mut following, mut to_compose) = (Following::default(), BTreeSet::new());
+        for (id, outcome) in changes {
+            if self.replace_layer(&id, outcome.as_ref()) {
+                to_compose.extend(self.heirs_of(&id));
+            }
+            match outcome {
+                Some(Ok(own)) if !own.snapshot.manifest.extends.is_empty() => {
+                    self.follow(&id, own);
+                    to_compose.insert(id);
+                }
+                Some(Ok(Own { snapshot, origin })) => {
+                    self.forget(&id);
+                    let state = ready(snapshot, origin, store);
+                    following.states.push((id, state));
+                }
+                Some(Err(errors)) => {
+                    self.forget(&id);
+                    following.states.push((id, State::Invalid(errors.into())));
+                }
+                None => self.forget(&id),
+            }
+        }
+        match &mut self.waiting {
+            Some(waiting) => waiting.extend(to_compose),
+            None => self.compose(to_compose, store, threads, &mut following),
+        }
+        following
+    }
+
+    /// Keeps a workspace that is extended as a layer; true if that changes something for its heirs.
+    fn replace_layer(&mut self, id: &Id, outcome: Option<&Result<Own, Vec<Finding>>>) -> bool {
+        let Some(extended) = self.layers.get_mut(id) else { return false };
+        let own = outcome.and_then(|outcome| outcome.as_ref().ok());
+        let revision = |own: &Snapshot| own.revision.clone();
+        let before = extended.layer.as_ref().map(|(layer, _)| revision(layer.own()));
+        if before == own.map(|own| revision(&own.snapshot)) {
+            return false;
+        }
+        extended.layer = own.map(as_layer);
+        true
+    }
+
+    /// All that extend it, those that extend these included.
+    fn heirs_of(&self, id: &Id) -> BTreeSet<Id> {
+        let (mut all, mut next) = (BTreeSet::new(), vec![id]);
+        while let Some(id) = next.pop() {
+            for heir in self.layers.get(id).into_iter().flat_map(|extended| &extended.heirs) {
+                if all.insert(heir.clone()) {
+                    next.push(heir);
+                }
+            }
+        }
+        all
+    }
+
+    fn follow(&mut self, id: &Id, own: Own) {
+        let named = own.snapshot.manifest.extends.iter().cloned().collect();
+        let below = self.heirs.remove(id).map(|heir| heir.below).unwrap_or_default();
+        self.heirs.insert(id.clone(), Heir { own: Some(own), below });
+        self.relate(id, named);
+    }
+
+    /// It extends none any more.
+    fn forget(&mut self, id: &Id) {
+        if self.heirs.contains_key(id) {
+            self.relate(id, BTreeSet::new());
+            self.heirs.remove(id);
+        }
+    }
+
+    /// What a workspace extends is this from now on.
+    fn relate(&mut self, id: &Id, below: BTreeSet<Id>) {
+        let Some(heir) = self.heirs.get_mut(id).filter(|heir| heir.below != below) else { return };
+        let before = std::mem::replace(&mut heir.below, below.clone());
+        for layer in before.difference(&below) {
+            if let Some(extended) = self.layers.get_mut(layer) {
+                extended.heirs.remove(id);
+                if extended.heirs.is_empty() {
+                    self.layers.remove(layer);
+                }
+            }
+        }
+        for layer in below.difference(&before) {
+            self.layers.entry(layer.clone()).or_default().heirs.insert(id.clone());
+        }
+    }
+
+    fn compose(&mut self, ids: BTreeSet<Id>, store: &Store, threads: usize, following: &mut Following) {
+        // Whoever needs a layer that must be loaded first is composed when that is there.
+        let ids: Vec<Id> = ids.into_iter().filter(|id| self.find_layers(id, store, &mut following.to_load)).collect();
+        for (id, state) in parallel::map(threads, &ids, |id| (id.clone(), self.composed(id, store))) {
+            let Some((own, state)) = state else {
+                following.to_load.insert(id);
+                continue;
+            };
+            let mut below: BTreeSet<Id> = own.manifest.extends.iter().cloned().collect();
+            if let State::Ready(loaded) = &state {
+                below.extend(loaded.snapshot.layers.iter().map(|layer| layer.id().clone()));
+                if let Some(heir) = self.heirs.get_mut(&id) {
+                    heir.own = None;
+                }
+            }
+            self.relate(&id, below);
+            following.states.push((id, state));
+        }
+    }
+
+    /// Makes layers of what a workspace extends, if they are not yet; false: some of them must be loaded first.
+    fn find_layers(&mut self, id: &Id, store: &Store, to_load: &mut BTreeSet<Id>) -> bool {
+        let mut are_there = true;
+        let mut next: Vec<Id> = self.heirs.get(id).into_iter().flat_map(|heir| heir.below.iter().cloned()).collect();
+        while let Some(id) = next.pop() {
+            if self.layers.get(&id).is_none_or(|extended| extended.layer.is_some()) {
+                continue;
+            }
+            if let Some(own) = self.whole_own(&id, store) {
+                next.extend(own.snapshot.manifest.extends.iter().cloned());
+                if let Some(extended) = self.layers.get_mut(&id) {
+                    extended.layer = Some(as_layer(&own));
+                }
+            } else if matches!(store.get(id.as_str()).as_deref(), Some(State::Cold(_))) {
+                are_there = false;
+                to_load.insert(id);
+            }
+        }
+        are_there
+    }
+
+    /// What is served of a workspace over its layers, with what its own files gave; `None`: that is not held.
+    fn composed(&self, id: &Id, store: &Store) -> Option<(Arc<Snapshot>, State)> {
+        let Own { snapshot, origin } = self.whole_own(id, store)?;
+        let current = store.get(id.as_str());
+        let previous = current.as_deref().and_then(State::snapshot);
+        let layer = |id: &Id| self.layers.get(id)?.layer.as_ref();
+        let state = match compose(&snapshot, previous, &|id| layer(id).map(|(layer, _)| Arc::clone(layer))) {
+            Ok(composed) => {
+                let origins = composed.layers.iter().map(|of| {
+                    let (layer, origin) = layer(of.id())?;
+                    origin.as_ref().filter(|_| Arc::ptr_eq(layer, of)).map(Arc::clone)
+                });
+                let origin = origin.as_ref().zip(origins.collect::<Option<Vec<_>>>());
+                let origin = origin.map(|(own, layers)| Arc::new(Origin { layers, ..Origin::clone(own) }));
+                ready(Arc::new(composed), origin, store)
+            }
+            Err(faults) => State::Invalid(faults.into()),
+        };
+        Some((snapshot, state))
+    }
+}
+
+impl Own {
+    /// Of what is served of a workspace.
+    fn of(snapshot: &Arc<Snapshot>, origin: Option<Arc<Origin>>) -> Self {
+        Self { snapshot: Arc::clone(snapshot.own.as_ref().unwrap_or(snapshot)), origin }
+    }
+}
+
+fn as_layer(own: &Own) -> (Arc<Layer>, Option<Arc<Origin>>) {
+    // The layers of a layer are among those of its heirs.
+    let alone = |origin: &Arc<Origin>| match origin.layers[..] {
+        [] => Arc::clone(origin),
+        _ => Arc::new(Origin { layers: Vec::new(), ..Origin::clone(origin) }),
+    };
+    (Arc::new(Layer::new(Arc::clone(&own.snapshot))), own.origin.as_ref().map(alone))
+}
+
+/// One that was only loaded again is as old as it was.
+fn ready(snapshot: Arc<Snapshot>, origin: Option<Arc<Origin>>, store: &Store) -> State {
+    let at = match store.get(snapshot.id.as_str()).as_deref() {
+        Some(State::Cold(cold)) if cold.outline.snapshot().revision == snapshot.revision => cold.at,
+        _ => clock::timestamp(),
+    };
+    State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at, origin }))
+}

@@ -9,6 +9,7 @@ mod faults;
 mod files;
 mod injected;
 mod last_good;
+mod layers;
 mod nested;
 mod places;
 mod resident;

@@ -15,6 +15,7 @@ mod held;
 mod hidden;
 mod history;
 mod http;
+mod layers;
 mod limits;
 #[cfg(feature = "mcp")]
 mod mcp;

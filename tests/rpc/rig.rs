@@ -26,7 +26,7 @@ use promptd_core::{
     id::Id,
     profile::ProfileSet,
     settings::Settings,
-    workspace::{self, Load, MemoryTree, Tree as _},
+    workspace::{self, Layer, Load, MemoryTree, Tree as _},
 };
 use promptd_source::store::{Loaded, State, Store};
 use tokio::{sync::watch, task::JoinHandle};
@@ -143,7 +143,7 @@ impl Rig {
         rig
     }
 
-    /// Loads a workspace from a tree and publishes it, as a save would.
+    /// Loads a workspace from a tree and publishes it, as a save would; over the layers that were published before it.
     pub fn publish(&self, name: &str, tree: MemoryTree) {
         let id = Id::parse(name).unwrap();
         let root = format!("/srv/{name}");
@@ -158,10 +158,17 @@ impl Rig {
             shared_skills: &[],
             profiles: Arc::clone(&self.profiles),
             settings: Arc::new(Settings::default()),
-            previous: previous.as_deref().map(|loaded| &*loaded.snapshot),
+            previous: previous.as_deref().map(|loaded| loaded.snapshot.own.as_deref().unwrap_or(&loaded.snapshot)),
+        });
+        let last_good = previous.as_deref().map(|loaded| &*loaded.snapshot);
+        let composed = loaded.map(Arc::new).and_then(|own| {
+            if own.manifest.extends.is_empty() {
+                return Ok(own);
+            }
+            workspace::compose(&own, last_good, &|id| self.layer(id)).map(Arc::new)
         });
         self.trees.lock().unwrap().insert(root, tree);
-        let state = match loaded {
+        let state = match composed {
             Ok(snapshot) => {
                 let at = Timestamp::new(NOW, 0).unwrap();
                 State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at, origin: None }))
@@ -169,6 +176,12 @@ impl Rig {
             Err(faults) => State::Invalid(faults.into()),
         };
         self.store.publish(&id, state);
+    }
+
+    fn layer(&self, id: &Id) -> Option<Arc<Layer>> {
+        let Some(State::Ready(loaded)) = self.store.get(id.as_str()).as_deref().cloned() else { return None };
+        let own = loaded.snapshot.own.as_ref().unwrap_or(loaded.snapshot.shared());
+        Some(Arc::new(Layer::new(Arc::clone(own))))
     }
 
     /// Changes what is on the disk, and nothing else: a save that is not loaded yet.

@@ -8,6 +8,8 @@ mod compose;
 mod documents;
 mod find;
 mod hidden;
+#[cfg(test)]
+mod properties;
 mod settings;
 mod skills;
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! What workspaces have of their layers.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
 use super::{Layer, compose};
 use crate::{
@@ -10,6 +13,8 @@ use crate::{
     settings::Settings,
     workspace::{Load, MemoryTree, Snapshot, Visibility, load, testing::codes},
 };
+
+static PROFILES: LazyLock<Arc<ProfileSet>> = LazyLock::new(|| Arc::new(ProfileSet::built_in()));
 
 /// Workspaces by id, each loaded by itself.
 #[derive(Default)]
@@ -29,7 +34,7 @@ impl Site {
             root: &format!("/srv/{id}"),
             tree: &tree,
             shared_skills: &[],
-            profiles: Arc::new(ProfileSet::built_in()),
+            profiles: Arc::clone(&PROFILES),
             settings: Arc::new(Settings::default()),
             previous: previous.as_deref(),
         });

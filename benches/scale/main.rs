@@ -24,6 +24,7 @@
 mod drive;
 mod fleet;
 mod followers;
+mod layers;
 mod linear;
 #[path = "../common/machine.rs"]
 mod machine;
@@ -76,6 +77,7 @@ enum Part {
     Resident,
     Watches,
     Followers,
+    Layers,
     Linear,
     Replicas,
 }
@@ -98,6 +100,7 @@ fn main() -> ExitCode {
             resident: record.resident.or(before.resident),
             watches: record.watches.or(before.watches),
             followers: record.followers.or(before.followers),
+            layers: record.layers.or(before.layers),
             linear: record.linear.or(before.linear),
             replicas: record.replicas.or(before.replicas),
             ..record
@@ -139,6 +142,9 @@ async fn measure(args: &Args, bar: &ProgressBar) -> Record {
     }
     if runs(Part::Followers) {
         record.followers = Some(followers::measure(bar).await);
+    }
+    if runs(Part::Layers) {
+        record.layers = Some(layers::measure(pick(10_000, 2_000), pick(9, 5), bar).await);
     }
     if runs(Part::Replicas) {
         record.replicas = Some(replicas::measure(pick(9, 3), bar).await);

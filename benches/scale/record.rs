@@ -4,7 +4,7 @@ use std::{fmt::Write as _, fs};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{fleet, followers, linear, plot, replicas, resident, watches, workspaces};
+use crate::{fleet, followers, layers, linear, plot, replicas, resident, watches, workspaces};
 
 const JSON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scale.json");
 const PLOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/linear.svg");
@@ -21,6 +21,7 @@ pub struct Record {
     pub resident: Option<resident::Figures>,
     pub watches: Option<watches::Figures>,
     pub followers: Option<followers::Figures>,
+    pub layers: Option<layers::Figures>,
     pub linear: Option<Vec<linear::Growth>>,
     pub replicas: Option<replicas::Figures>,
 }
@@ -38,9 +39,18 @@ impl Record {
         let resident = self.resident.iter().flat_map(|figures| figures.faults(slack));
         let watches = self.watches.iter().flat_map(watches::Figures::faults);
         let followers = self.followers.iter().flat_map(|figures| figures.faults(slack));
+        let layers = self.layers.iter().flat_map(|figures| figures.faults(slack));
         let linear = self.linear.iter().flatten().flat_map(linear::Growth::faults);
         let replicas = self.replicas.iter().flat_map(replicas::Figures::faults);
-        workspaces.chain(fleet).chain(resident).chain(watches).chain(followers).chain(linear).chain(replicas).collect()
+        workspaces
+            .chain(fleet)
+            .chain(resident)
+            .chain(watches)
+            .chain(followers)
+            .chain(layers)
+            .chain(linear)
+            .chain(replicas)
+            .collect()
     }
 
     /// What `docs/performance.md` has, as Markdown: a terminal shows it well too.
@@ -60,6 +70,9 @@ impl Record {
         }
         if let Some(figures) = &self.followers {
             let _ = write!(text, "\n### Many followers\n\n{}", figures.markdown());
+        }
+        if let Some(figures) = &self.layers {
+            let _ = write!(text, "\n### Many heirs\n\n{}", figures.markdown());
         }
         if let Some(growths) = &self.linear {
             let _ = write!(text, "\n### Large parts\n\n{}\n![time by size](linear.svg)\n", growth_table(growths));

@@ -10,6 +10,7 @@ mod diff;
 mod docs;
 mod init;
 mod install;
+mod layers;
 mod logs;
 mod manual;
 mod profile;

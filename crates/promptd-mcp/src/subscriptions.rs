@@ -8,7 +8,7 @@ use std::{
 };
 
 use promptd_contract::proto::WatchWorkspaceResponse;
-use promptd_core::workspace::{MANIFEST, is_in_skills};
+use promptd_core::workspace::{MANIFEST, in_layer, is_in_skills};
 use rmcp::{
     Peer, RoleServer,
     model::{ResourceUpdatedNotificationParam, SubscriptionFilter},
@@ -210,14 +210,15 @@ enum Change {
     Possible,
 }
 
-/// How a resource may have changed since the state before; `None`: not at all. The manifest decides what can be read.
+/// How a resource may have changed since the state before; `None`: not at all. The manifest decides what can be read,
+/// and a layer may have any of its files.
 fn change(uri: &str, workspace: &str, state: &WatchWorkspaceResponse) -> Option<Change> {
     let address = Address::parse(uri).filter(|address| address.workspace() == workspace)?;
     let has = |is: &dyn Fn(&str) -> bool| state.changed_paths.iter().any(|path| is(path));
     // Where no paths are given it is the first state, or no file made the difference.
     let possible = state.deleted
         || state.changed_paths.is_empty()
-        || has(&|changed| changed == MANIFEST)
+        || has(&|changed| changed == MANIFEST || in_layer(changed).is_some())
         // The folder that a skill lies in need not have its name.
         || (matches!(address, Address::Skill { .. }) && has(&is_in_skills));
     match &address {
@@ -258,6 +259,8 @@ mod tests {
             ("skill://home/pdf/SKILL.md", &["@shared/pdf/SKILL.md"], possible),
             ("skill://home/pdf/SKILL.md", &["workspace.yaml"], possible),
             ("skill://home/pdf/a.md", &["AGENTS.md", "notes/a.md", "skillset/a.md"], None),
+            ("workspace://home/AGENTS.md", &["@layers/org/AGENTS.md"], possible),
+            ("skill://home/pdf/SKILL.md", &["@layers/@1"], possible),
             ("skill://home/pdf/SKILL.md", &[], possible),
             ("workspace://other/AGENTS.md", &[], None),
         ] {

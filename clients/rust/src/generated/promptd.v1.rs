@@ -532,12 +532,17 @@ pub struct Origin {
 /// A file that text was made from.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Source {
-    /// Relative to the workspace, `@shared/…` for shared skills; empty: not from a file.
+    /// Relative to the workspace, `@shared/…` for shared skills, `@layers/ID/…` for files of a layer; empty: not
+    /// from a file, or from one of a layer that the caller's token does not admit. `ReadFile` takes it.
     #[prost(string, tag = "1")]
     pub path: ::prost::alloc::string::String,
     /// SHA-256 of the file's bytes (up to the read limit); 64 lower-case hex digits.
     #[prost(string, tag = "2")]
     pub sha256: ::prost::alloc::string::String,
+    /// The id of the layer that the file is of (`extends` in workspace.yaml); empty: the workspace itself. `@1`,
+    /// `@2`, counted from the farthest: a layer that the caller's token does not admit.
+    #[prost(string, tag = "3")]
+    pub layer: ::prost::alloc::string::String,
 }
 /// A text's size.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -564,7 +569,8 @@ pub struct Finding {
     /// One sentence, no absolute server path.
     #[prost(string, tag = "3")]
     pub message: ::prost::alloc::string::String,
-    /// Relative to the workspace, `@shared/…` for shared skills; empty: not a file.
+    /// Relative to the workspace, `@shared/…` for shared skills, `@layers/ID/…` for files of a layer; empty: not
+    /// a file.
     #[prost(string, tag = "4")]
     pub path: ::prost::alloc::string::String,
     /// 1-based; 0: none, the whole file is meant.
@@ -1285,7 +1291,8 @@ pub struct WatchWorkspaceResponse {
     /// The newest state. Where `deleted`, with the id alone.
     #[prost(message, optional, tag = "1")]
     pub workspace: ::core::option::Option<Workspace>,
-    /// Paths, relative to the workspace, that differ from the message before. Empty on the first.
+    /// Paths, relative to the workspace, that differ from the message before; `@layers/ID/…` of files of a layer,
+    /// `@layers/@1` of a layer that the caller's token does not admit. Empty on the first.
     #[prost(string, repeated, tag = "2")]
     pub changed_paths: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// The workspace is gone; the stream ends after this.
@@ -1315,8 +1322,9 @@ pub struct Revision {
     /// When it was loaded.
     #[prost(message, optional, tag = "2")]
     pub loaded_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// Paths, relative to the workspace, that differ from the next older one in the list. Empty on the
-    /// oldest, and where no file made the difference, such as a setting of the server or a profile.
+    /// Paths, relative to the workspace, that differ from the next older one in the list; of layers as in
+    /// `WatchWorkspaceResponse`. Empty on the oldest, and where no file made the difference, such as a setting of
+    /// the server or a profile.
     #[prost(string, repeated, tag = "3")]
     pub changed_paths: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// How many errors there were to say about its files.
@@ -1432,7 +1440,8 @@ pub struct ReadSkillResponse {
     /// SHA-256 of `content`; 64 lower-case hex digits.
     #[prost(string, tag = "2")]
     pub sha256: ::prost::alloc::string::String,
-    /// Relative to the workspace, or `@shared/…`.
+    /// Relative to the workspace, or `@shared/…`, or `@layers/ID/…`; of a layer that the caller's token does not
+    /// admit, `@layers/@1/` and the skill's name in place of its folder.
     #[prost(string, tag = "3")]
     pub path: ::prost::alloc::string::String,
     /// The skill's bundled files, relative to its folder, sorted; without SKILL.md.
@@ -1446,7 +1455,8 @@ pub struct ReadFileRequest {
     #[prost(string, tag = "1")]
     pub workspace_id: ::prost::alloc::string::String,
     /// Relative to the workspace: `workspace.yaml`, a context file, HEARTBEAT.md, or another file that a
-    /// profile reads. Required.
+    /// profile reads; also where a layer gives it. Where several are joined, all of them, with a blank line between
+    /// them. Such a file of one layer: `@layers/ID/…`. Required.
     #[prost(string, tag = "2")]
     pub path: ::prost::alloc::string::String,
 }

@@ -5,7 +5,7 @@ use std::thread;
 use promptd_core::{
     globs::NameGlobs,
     settings::{RiskPolicy, SkillLimits},
-    workspace::ReadError,
+    workspace::{Layer, ReadError, compose},
 };
 
 use super::*;
@@ -33,6 +33,52 @@ fn a_request_gives_the_same_prompt_again() {
     let sections: Vec<_> = found[0].sections.iter().map(|section| section.id.as_str()).collect();
     assert!(sections.contains(&"workspace_context/AGENTS.md") && sections.contains(&"skills"), "{sections:?}");
     assert_eq!(site.recorder.status().written.get(), 3);
+}
+
+#[test]
+fn a_revision_has_its_layers_without_their_ephemeral_prompts() {
+    const SECRET: &str = "sealed-orders";
+    let one = |id: &str, tree: &MemoryTree| {
+        let capturing = Capturing::new(tree, None);
+        let (id, root) = (Id::parse(id).unwrap(), format!("/srv/{id}"));
+        let snapshot = load(&Load {
+            id: &id,
+            root: &root,
+            tree: &capturing,
+            shared_skills: &[],
+            profiles: Arc::new(ProfileSet::built_in()),
+            settings: Arc::default(),
+            previous: None,
+        });
+        let snapshot = Arc::new(snapshot.unwrap());
+        let (profiles, settings) = (Arc::clone(&snapshot.profiles), Arc::clone(&snapshot.settings));
+        let (root, tree, shared_skills) = (root.into(), capturing.finish().unwrap(), Vec::new());
+        (snapshot, Origin { id, root, tree, shared_skills, profiles, settings, previous: None, layers: Vec::new() })
+    };
+    let org = MemoryTree::new().file("SOUL.md", "Calm.").file(
+        "workspace.yaml",
+        format!(
+            "extendable_by: [harbor]\nagent: {{name: Org, ephemeral_system_prompt: {SECRET}}}\nlocked: [persona]\n"
+        ),
+    );
+    let (own, own_origin) = one("harbor", &harbor().file("workspace.yaml", "extends: [org]\n"));
+    let (org, org_origin) = one("org", &org);
+    let layer = Arc::new(Layer::new(org));
+    let composed = compose(&own, None, &|_| Some(Arc::clone(&layer))).unwrap();
+    let origin = Origin { layers: vec![Arc::new(org_origin)], ..own_origin };
+    assert_eq!(origin.load().unwrap().revision, composed.revision);
+    let harbor = Revision { origin: Arc::new(origin), prepared: composed.into() };
+    let site = Site::new();
+    site.call(&harbor, turn("u-1"));
+    let found = site.recorded();
+    assert_eq!((found.len(), repeat(&site.dir())), (1, 1));
+    let folder = Folder::open(&site.dir()).unwrap();
+    let far = Timestamp::from_second(NOW).unwrap();
+    folder.sweep(&options(Path::new("/"), &[]).bounds, far).unwrap();
+    let stored = folder.revision(folder.requests().unwrap()[0].revision).unwrap().origin.load().unwrap();
+    assert_eq!((&*stored.documents["SOUL.md"].text, stored.manifest.locked.len()), ("Calm.", 1));
+    assert_eq!((stored.manifest.agent.name.as_str(), &stored.manifest.agent.ephemeral_system_prompt), ("Org", &None));
+    assert_eq!(harbor.prepared.manifest.agent.ephemeral_system_prompt.as_deref(), Some(SECRET));
 }
 
 #[test]

@@ -28,7 +28,12 @@ const HOWS = {
 export function originOf(span) {
   const { kind = "", name = "", profile = "" } = span.origin ?? {};
   const turned = kind === "ORIGIN_KIND_TURN" || kind === "ORIGIN_KIND_INPUT";
-  return { kind: KINDS[kind] ?? "unknown origin", name: kind === "ORIGIN_KIND_PROFILE" ? `${profile} · ${name}` : name, how: howOf(span), place: placeOf(span), field: turned ? fieldOf(name) : "" };
+  return { kind: KINDS[kind] ?? "unknown origin", name: kind === "ORIGIN_KIND_PROFILE" ? `${profile} · ${name}` : name || hiddenLayer(span), how: howOf(span), place: placeOf(span), field: turned ? fieldOf(name) : "" };
+}
+
+// Of a file of a layer that the caller may not see only the layer's number is known.
+function hiddenLayer(span) {
+  return span.source?.layer ? `of layer ${span.source.layer}` : "";
 }
 
 /** What is between two sections. */

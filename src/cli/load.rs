@@ -122,7 +122,8 @@ impl Offline {
     /// A file of a workspace, of a layer or of a shared folder, by its name in findings and reports: as messages name it, and where it is.
     pub(super) fn file(&self, argument: &WorkspaceArgument, path: &str) -> (String, PathBuf) {
         if let Some((id, path)) = in_layer(path).and_then(|(id, path)| Some((Id::parse(id).ok()?, path))) {
-            let mut folders = promptd_source::layer_folders(&id, argument.path(), &self.config.source);
+            let places = [argument.path()];
+            let mut folders = promptd_source::layer_folders(&id, &places, &self.config.source);
             let file = folders.find(|folder| folder.is_dir()).map(|folder| folder.join(path)).unwrap_or_default();
             return (file.display().to_string(), file);
         }

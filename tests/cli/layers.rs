@@ -62,10 +62,10 @@ fn a_layer_is_beside_the_workspace_or_where_the_config_says_or_nowhere() {
 #[test]
 fn a_difference_is_between_prompts_of_all_layers() {
     let mut files = SITE.to_vec();
-    files.push(("edited/agent/workspace.yaml", "extends: [org]\n"));
-    files.push(("edited/agent/AGENTS.md", "The harbour opens at six.\n"));
+    files.push(("all/edited/workspace.yaml", "extends: [org]\n"));
+    files.push(("all/edited/AGENTS.md", "The harbour opens at six.\n"));
     let home = folder(&files);
-    let ran = run(home.path(), &["diff", "all/agent", "edited/agent"]);
+    let ran = run(home.path(), &["diff", "all/agent", "all/edited"]);
     assert!(ran.out.contains("Never promise a refund."), "{ran:?}");
     assert!(!ran.out.contains("LAYER_UNAVAILABLE"), "{ran:?}");
 }

@@ -137,26 +137,30 @@ pub(crate) fn load_once(
     let known = RefCell::new(BTreeMap::new());
     let find = |id: &Id| {
         let mut known = known.borrow_mut();
-        let layer = known.entry(id.clone()).or_insert_with(|| load_layer(id, Path::new(root), &inputs));
-        layer.clone()
+        let layer = || load_layer(layer_folders(id, &[path, Path::new(root)], options), id, &inputs);
+        known.entry(id.clone()).or_insert_with(layer).clone()
     };
     workspace::compose(&Arc::new(own), None, &find)
 }
 
-fn load_layer(id: &Id, beside: &Path, inputs: &Inputs<'_>) -> Option<Arc<Layer>> {
-    layer_folders(id, beside, inputs.options).find_map(|folder| match load(id, &folder, inputs).1 {
+fn load_layer(mut folders: impl Iterator<Item = PathBuf>, id: &Id, inputs: &Inputs<'_>) -> Option<Arc<Layer>> {
+    folders.find_map(|folder| match load(id, &folder, inputs).1 {
         Loading::Loaded(snapshot, _) => Some(Some(Arc::new(Layer::new(Arc::new(*snapshot))))),
         Loading::Unopened(ReadError::Missing) => None,
         Loading::Invalid(_) | Loading::Unopened(_) => Some(None),
     })?
 }
 
-/// The folders where a layer of a workspace may be that is loaded without the service: the one that the settings name, those
-/// in the roots, and the one beside the workspace.
-pub fn layer_folders<'a>(id: &'a Id, workspace: &'a Path, options: &'a Options) -> impl Iterator<Item = PathBuf> + 'a {
+/// The folders where a layer may be of a workspace that is loaded without the service: the one that the settings name, those
+/// beside the places of the workspace, and those in the roots.
+pub fn layer_folders<'a>(
+    id: &'a Id,
+    workspace: &'a [&'a Path],
+    options: &'a Options,
+) -> impl Iterator<Item = PathBuf> + 'a {
     let named = options.workspaces.iter().filter(move |(known, _)| known == id).map(|(_, path)| path.clone());
-    let parents = options.roots.iter().map(PathBuf::as_path).chain(workspace.parent());
-    named.chain(parents.map(move |parent| parent.join(id.as_str())))
+    let beside = workspace.iter().filter_map(|path| path.parent());
+    named.chain(beside.chain(options.roots.iter().map(PathBuf::as_path)).map(move |parent| parent.join(id.as_str())))
 }
 
 /// The workspace's own folder cannot be read.

@@ -50,7 +50,7 @@ fn says(code: &'static str) -> impl Fn(&State) -> bool {
     move |state| match state {
         State::Ready(loaded) => loaded.snapshot.active.iter().any(|finding| finding.code.as_str() == code),
         State::Invalid(faults) => faults.iter().any(|fault| fault.code.as_str() == code),
-        State::Gone => false,
+        State::Cold(_) | State::Gone => false,
     }
 }
 

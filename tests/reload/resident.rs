@@ -283,3 +283,43 @@ fn after_random_saves_faults_and_calls_each_is_as_loaded_afresh() {
         }
     }
 }
+
+/// Heirs that are not loaded: an edit of their layer is a revision of theirs too, and a call never gets an older one.
+#[test]
+fn a_layer_reaches_heirs_that_are_not_loaded() {
+    let scene = Scene::new(4, 200);
+    let org = scene.path(0);
+    for i in 1..4 {
+        save(&scene.path(i), "workspace.yaml", "extends: [ws-0]\n");
+    }
+    save(&org, "SOUL.md", "org 1");
+    save(&org, "workspace.yaml", "extendable_by: ['*']\nskills: {blocklist: [secret]}\n");
+    let soul = |state: &State| match state {
+        State::Ready(loaded) => {
+            assert!(!loaded.snapshot.manifest.admits_skill("secret", "secret"));
+            loaded.snapshot.documents["SOUL.md"].text.to_string()
+        }
+        other => panic!("{other:?}"),
+    };
+    let extends = |state: &State| {
+        matches!(state, State::Ready(loaded) if !loaded.snapshot.layers.is_empty())
+            || matches!(state, State::Cold(cold) if !cold.outline.snapshot().layers.is_empty())
+    };
+    for i in 1..4 {
+        scene.until("over its layer", extends, i);
+    }
+    let known = |i: usize| revision(&scene.store.get(&id(i)).unwrap());
+    for i in 1..4 {
+        assert_eq!(soul(&scene.call(i)), "org 1", "{i}");
+        let before = known(i);
+        save(&scene.path(i), "AGENTS.md", &"x".repeat(150));
+        scene.until("its own edit", |state| revision(state) != before, i);
+    }
+    let before: Vec<_> = (1..4).map(known).collect();
+    assert!(scene.loaded().len() < 4, "{:?}", scene.loaded());
+    save(&org, "SOUL.md", "org 2");
+    for (i, before) in (1..4).zip(&before) {
+        scene.until("the edit of its layer", |state| revision(state) != *before, i);
+        assert_eq!(soul(&scene.call(i)), "org 2", "{i}");
+    }
+}

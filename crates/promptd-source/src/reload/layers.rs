@@ -102,25 +102,27 @@ impl Layers {
     /// Takes in what has become of workspaces, and gives what follows for them and for all that extend them.
     pub(crate) fn take(&mut self, changes: Vec<(Id, Outcome)>, store: &Store, threads: usize) -> Following {
         let (mut following, mut to_compose) = (Following::default(), BTreeSet::new());
+        // First who extends whom: a layer that changes now must not be looked for in what is served still.
+        for (id, outcome) in &changes {
+            match outcome {
+                Some(Ok(own)) if !own.snapshot.manifest.extends.is_empty() => {
+                    self.follow(id, own.clone());
+                    to_compose.insert(id.clone());
+                }
+                _ => self.forget(id),
+            }
+        }
         for (id, outcome) in changes {
             if self.replace_layer(&id, outcome.as_ref()) {
                 to_compose.extend(self.heirs_of(&id));
             }
             match outcome {
-                Some(Ok(own)) if !own.snapshot.manifest.extends.is_empty() => {
-                    self.follow(&id, own);
-                    to_compose.insert(id);
-                }
-                Some(Ok(Own { snapshot, origin })) => {
-                    self.forget(&id);
+                Some(Ok(Own { snapshot, origin })) if snapshot.manifest.extends.is_empty() => {
                     let state = ready(snapshot, origin, store);
                     following.states.push((id, state));
                 }
-                Some(Err(errors)) => {
-                    self.forget(&id);
-                    following.states.push((id, State::Invalid(errors.into())));
-                }
-                None => self.forget(&id),
+                Some(Err(errors)) => following.states.push((id, State::Invalid(errors.into()))),
+                Some(Ok(_)) | None => {}
             }
         }
         match &mut self.waiting {
@@ -274,4 +276,75 @@ fn ready(snapshot: Arc<Snapshot>, origin: Option<Arc<Origin>>, store: &Store) ->
         _ => clock::timestamp(),
     };
     State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at, origin }))
+}
+
+#[cfg(test)]
+mod tests {
+    use promptd_core::{
+        settings::Settings,
+        workspace::{Load, MemoryTree, load},
+    };
+
+    use super::*;
+
+    fn own(id: &str, files: &[(&str, &str)]) -> (Id, Outcome) {
+        let tree = files.iter().fold(MemoryTree::new(), |tree, (path, text)| tree.file(path, text.as_bytes()));
+        let id = Id::parse(id).unwrap();
+        let snapshot = load(&Load {
+            id: &id,
+            root: "/srv",
+            tree: &tree,
+            shared_skills: &[],
+            profiles: Arc::default(),
+            settings: Arc::new(Settings::default()),
+            previous: None,
+        });
+        (id, Some(Ok(Own { snapshot: Arc::new(snapshot.unwrap()), origin: None })))
+    }
+
+    fn take(layers: &mut Layers, store: &Store, changes: Vec<(Id, Outcome)>) -> BTreeMap<String, State> {
+        let Following { states, to_load } = layers.take(changes, store, 1);
+        assert!(to_load.is_empty(), "{to_load:?}");
+        store.publish_all(states.clone());
+        states.into_iter().map(|(id, state)| (id.to_string(), state)).collect()
+    }
+
+    fn soul(state: &State) -> &str {
+        let State::Ready(loaded) = state else { panic!("{state:?}") };
+        &loaded.snapshot.documents["SOUL.md"].text
+    }
+
+    /// What is served is older than a layer that comes together with its first heir.
+    #[test]
+    fn a_layer_and_its_heir_may_change_at_once_in_any_order() {
+        for heir in ["a-heir", "z-heir"] {
+            let (mut layers, store) = (Layers::default(), Store::default());
+            let org = |text: &str| own("org", &[("workspace.yaml", "extendable_by: ['*']"), ("SOUL.md", text)]);
+            take(&mut layers, &store, vec![org("one"), own(heir, &[("AGENTS.md", "alone")])]);
+            let mut changes = vec![org("two"), own(heir, &[("workspace.yaml", "extends: [org]")])];
+            changes.sort_by(|(a, _), (b, _)| a.cmp(b));
+            assert_eq!(soul(&take(&mut layers, &store, changes)[heir]), "two");
+            assert_eq!(soul(&take(&mut layers, &store, vec![org("three")])[heir]), "three");
+        }
+    }
+
+    #[test]
+    fn only_what_a_change_concerns_is_composed_again() {
+        let (mut layers, store) = (Layers::default(), Store::default());
+        let open = ("workspace.yaml", "extendable_by: ['*']");
+        let changes = vec![
+            own("org", &[open]),
+            own("other", &[open]),
+            own("heir", &[("workspace.yaml", "extends: [org]")]),
+            own("plain", &[]),
+        ];
+        assert_eq!(take(&mut layers, &store, changes).len(), 4);
+        let ids = |states: BTreeMap<String, State>| states.into_keys().collect::<Vec<_>>();
+        assert_eq!(ids(take(&mut layers, &store, vec![own("org", &[open])])), ["org"], "it is as it was");
+        assert_eq!(ids(take(&mut layers, &store, vec![own("other", &[open, ("SOUL.md", "new")])])), ["other"]);
+        assert_eq!(ids(take(&mut layers, &store, vec![own("org", &[open, ("SOUL.md", "new")])])), ["heir", "org"]);
+        take(&mut layers, &store, vec![own("heir", &[])]);
+        assert_eq!(ids(take(&mut layers, &store, vec![own("org", &[open])])), ["org"], "nobody extends it any more");
+        assert!(layers.heirs.is_empty() && layers.layers.is_empty());
+    }
 }

@@ -45,7 +45,7 @@ pub(crate) struct Layers {
     /// Those that extend others.
     heirs: BTreeMap<Id, Heir>,
     /// Those that are extended, or should be.
-    layers: BTreeMap<Id, Extended>,
+    extended: BTreeMap<Id, Extended>,
     /// While the service starts: workspaces are not composed before all layers are there.
     waiting: Option<BTreeSet<Id>>,
 }
@@ -77,7 +77,7 @@ impl Layers {
     pub(crate) fn whole_own(&self, id: &Id, store: &Store) -> Option<Own> {
         let of_heir = self.heirs.get(id).and_then(|heir| heir.own.clone());
         let of_layer = || {
-            let (layer, origin) = self.layers.get(id)?.layer.as_ref()?;
+            let (layer, origin) = self.extended.get(id)?.layer.as_ref()?;
             Some(Own { snapshot: Arc::clone(layer.own()), origin: origin.clone() })
         };
         of_heir.or_else(of_layer).or_else(|| match store.get(id.as_str()).as_deref() {
@@ -134,7 +134,7 @@ impl Layers {
 
     /// Keeps a workspace that is extended as a layer; true if that changes something for its heirs.
     fn replace_layer(&mut self, id: &Id, outcome: Option<&Result<Own, Vec<Finding>>>) -> bool {
-        let Some(extended) = self.layers.get_mut(id) else { return false };
+        let Some(extended) = self.extended.get_mut(id) else { return false };
         let own = outcome.and_then(|outcome| outcome.as_ref().ok());
         let revision = |own: &Snapshot| own.revision.clone();
         let before = extended.layer.as_ref().map(|(layer, _)| revision(layer.own()));
@@ -149,7 +149,7 @@ impl Layers {
     fn heirs_of(&self, id: &Id) -> BTreeSet<Id> {
         let (mut all, mut next) = (BTreeSet::new(), vec![id]);
         while let Some(id) = next.pop() {
-            for heir in self.layers.get(id).into_iter().flat_map(|extended| &extended.heirs) {
+            for heir in self.extended.get(id).into_iter().flat_map(|extended| &extended.heirs) {
                 if all.insert(heir.clone()) {
                     next.push(heir);
                 }
@@ -162,31 +162,31 @@ impl Layers {
         let named = own.snapshot.manifest.extends.iter().cloned().collect();
         let below = self.heirs.remove(id).map(|heir| heir.below).unwrap_or_default();
         self.heirs.insert(id.clone(), Heir { own: Some(own), below });
-        self.relate(id, named);
+        self.relate(id, &named);
     }
 
     /// It extends none any more.
     fn forget(&mut self, id: &Id) {
         if self.heirs.contains_key(id) {
-            self.relate(id, BTreeSet::new());
+            self.relate(id, &BTreeSet::new());
             self.heirs.remove(id);
         }
     }
 
     /// What a workspace extends is this from now on.
-    fn relate(&mut self, id: &Id, below: BTreeSet<Id>) {
-        let Some(heir) = self.heirs.get_mut(id).filter(|heir| heir.below != below) else { return };
+    fn relate(&mut self, id: &Id, below: &BTreeSet<Id>) {
+        let Some(heir) = self.heirs.get_mut(id).filter(|heir| heir.below != *below) else { return };
         let before = std::mem::replace(&mut heir.below, below.clone());
-        for layer in before.difference(&below) {
-            if let Some(extended) = self.layers.get_mut(layer) {
+        for layer in before.difference(below) {
+            if let Some(extended) = self.extended.get_mut(layer) {
                 extended.heirs.remove(id);
                 if extended.heirs.is_empty() {
-                    self.layers.remove(layer);
+                    self.extended.remove(layer);
                 }
             }
         }
         for layer in below.difference(&before) {
-            self.layers.entry(layer.clone()).or_default().heirs.insert(id.clone());
+            self.extended.entry(layer.clone()).or_default().heirs.insert(id.clone());
         }
     }
 
@@ -205,7 +205,7 @@ impl Layers {
                     heir.own = None;
                 }
             }
-            self.relate(&id, below);
+            self.relate(&id, &below);
             following.states.push((id, state));
         }
     }
@@ -215,12 +215,12 @@ impl Layers {
         let mut are_there = true;
         let mut next: Vec<Id> = self.heirs.get(id).into_iter().flat_map(|heir| heir.below.iter().cloned()).collect();
         while let Some(id) = next.pop() {
-            if self.layers.get(&id).is_none_or(|extended| extended.layer.is_some()) {
+            if self.extended.get(&id).is_none_or(|extended| extended.layer.is_some()) {
                 continue;
             }
             if let Some(own) = self.whole_own(&id, store) {
                 next.extend(own.snapshot.manifest.extends.iter().cloned());
-                if let Some(extended) = self.layers.get_mut(&id) {
+                if let Some(extended) = self.extended.get_mut(&id) {
                     extended.layer = Some(as_layer(&own));
                 }
             } else if matches!(store.get(id.as_str()).as_deref(), Some(State::Cold(_))) {
@@ -236,7 +236,7 @@ impl Layers {
         let Own { snapshot, origin } = self.whole_own(id, store)?;
         let current = store.get(id.as_str());
         let previous = current.as_deref().and_then(State::snapshot);
-        let layer = |id: &Id| self.layers.get(id)?.layer.as_ref();
+        let layer = |id: &Id| self.extended.get(id)?.layer.as_ref();
         let state = match compose(&snapshot, previous, &|id| layer(id).map(|(layer, _)| Arc::clone(layer))) {
             Ok(composed) => {
                 let origins = composed.layers.iter().map(|of| {
@@ -345,6 +345,6 @@ mod tests {
         assert_eq!(ids(take(&mut layers, &store, vec![own("org", &[open, ("SOUL.md", "new")])])), ["heir", "org"]);
         take(&mut layers, &store, vec![own("heir", &[])]);
         assert_eq!(ids(take(&mut layers, &store, vec![own("org", &[open])])), ["org"], "nobody extends it any more");
-        assert!(layers.heirs.is_empty() && layers.layers.is_empty());
+        assert!(layers.heirs.is_empty() && layers.extended.is_empty());
     }
 }

@@ -140,7 +140,7 @@ proptest! {
     fn an_heir_lifts_and_widens_nothing_of_a_layer(plans in plans()) {
         let snapshot = composed(&plans);
         let own = snapshot.own.as_deref().unwrap_or(&snapshot);
-        for level in snapshot.layers.iter().map(|layer| layer.own()).chain([own]) {
+        for level in snapshot.layers.iter().map(|layer| &**layer.own()).chain([own]) {
             is_within(&snapshot.manifest, &level.manifest)?;
         }
         for skill in snapshot.skills.iter().filter(|skill| skill.is_shown()) {
@@ -156,7 +156,7 @@ proptest! {
         let mut locked = BTreeSet::new();
         let (mut persona, mut model) = (None, None);
         let own = snapshot.own.as_deref().unwrap_or(&snapshot);
-        for level in snapshot.layers.iter().map(|layer| layer.own()).chain([own]) {
+        for level in snapshot.layers.iter().map(|layer| &**layer.own()).chain([own]) {
             let sets = |key: &str| level.marks.has(key);
             if sets("agent.persona") && !locked.contains("persona") {
                 persona.clone_from(&level.manifest.agent.persona);
@@ -202,8 +202,8 @@ proptest! {
                 let Some(document) = home.document(path) else { continue };
                 let position = section.position.as_ref().unwrap().bytes.start;
                 let shown = &text[(span.bytes.start - position) as usize..(span.bytes.end - position) as usize];
-                let source = span.source.start as usize..span.source.end as usize;
-                prop_assert_eq!(shown, &document.text[source]);
+                let [start, end] = [span.source.start, span.source.end].map(|at| usize::try_from(at).unwrap());
+                prop_assert_eq!(shown, &document.text[start..end]);
             }
             if let Some(path) = section.id.strip_prefix("workspace_context/") {
                 let limit = prepared.manifest.context.max_chars_of(path) as u64;

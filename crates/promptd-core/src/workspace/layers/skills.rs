@@ -27,7 +27,7 @@ pub(super) fn compose(own: &Snapshot, layers: &[Arc<Layer>], manifest: &Manifest
         // A path would say where the layer is.
         let location =
             if is_of_layer || !exposed { address(&own.id, &skill.name).into() } else { Arc::clone(&skill.location) };
-        Skill { visibility, location, ..skill.clone() }
+        Skill { location, visibility, ..skill.clone() }
     };
     let mut skills: Vec<Skill> = by_name.into_values().map(one).collect();
     skills.sort_by_cached_key(|skill| (skill.name.to_lowercase(), Arc::clone(&skill.name)));

@@ -5,6 +5,7 @@
 mod child;
 mod denied;
 mod descriptors;
+mod external;
 mod faults;
 mod files;
 mod injected;

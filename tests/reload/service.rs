@@ -12,7 +12,7 @@ use std::{
 };
 
 use promptd_source::{
-    Options, Source,
+    External, Options, Source,
     events::OpenWatcher,
     store::{State, Store},
 };
@@ -51,6 +51,12 @@ impl Service {
     pub fn start_with(options: Options, watcher: OpenWatcher) -> Self {
         let store = Arc::new(Store::default());
         let source = Source::start_with(options, Arc::clone(&store), Arc::default(), watcher).unwrap();
+        Self { store, source, waiting: waiting() }
+    }
+
+    pub fn beside(external: Arc<dyn External>, options: Options) -> Self {
+        let store = Arc::new(Store::default());
+        let source = Source::start_beside(external, options, Arc::clone(&store), Arc::default()).unwrap();
         Self { store, source, waiting: waiting() }
     }
 

@@ -11,6 +11,7 @@
 mod clock;
 mod disk;
 pub mod events;
+mod external;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod load;
@@ -21,10 +22,11 @@ pub mod store;
 #[cfg(test)]
 mod testing;
 
+pub use external::{External, ExternalWorkspace, is_folder};
 pub use load::{
     files::{Contents, FileSet, read as read_files},
     profiles::load_first as first_profiles,
-    served_file::read_workspace_file,
+    served_file::{read_file_beside, read_workspace_file},
     workspace::layer_folders,
 };
 pub use options::{Options, WatchMode};
@@ -53,7 +55,7 @@ use tokio::sync::watch;
 use self::{
     events::{EventSender, OpenWatcher},
     load::{profiles, tree::DiskTree, workspace},
-    reload::{Kind, Message, Reload},
+    reload::{Kind, Message, Publisher, Reload},
     store::Store,
 };
 
@@ -75,8 +77,28 @@ impl Source {
         Self::start_with(options, store, status, Box::new(events::watch_folders))
     }
 
+    /// The same with workspaces from elsewhere beside those in folders; of two with the same id the folder is served.
+    pub fn start_beside(
+        external: Arc<dyn External>,
+        options: Options,
+        store: Arc<Store>,
+        status: Arc<Status>,
+    ) -> Result<Self, Vec<Finding>> {
+        Self::start_all(Some(external), options, store, status, Box::new(events::watch_folders))
+    }
+
     /// The same with events from elsewhere, such as a test that loses them.
     pub fn start_with(
+        options: Options,
+        store: Arc<Store>,
+        status: Arc<Status>,
+        open_watcher: OpenWatcher,
+    ) -> Result<Self, Vec<Finding>> {
+        Self::start_all(None, options, store, status, open_watcher)
+    }
+
+    fn start_all(
+        external: Option<Arc<dyn External>>,
         options: Options,
         store: Arc<Store>,
         status: Arc<Status>,
@@ -95,8 +117,9 @@ impl Source {
         }
         let wanted = inbox.clone();
         store.set_loader(move |id| _ = wanted.send(Message::Wanted(id.clone())));
-        let followed = followed(&options);
-        let mut reload = Reload::new(options, store, Arc::clone(&status), Arc::clone(&profiles), watcher, messages);
+        let followed = followed(&options, external.is_some());
+        let publisher = Publisher::new(options, store, Arc::clone(&status), Arc::clone(&profiles), external);
+        let mut reload = Reload::new(publisher, watcher, messages);
         for kind in followed {
             reload.follow(kind);
         }
@@ -128,6 +151,11 @@ impl Source {
     /// Looks at everything again, whatever events say.
     pub fn rescan(&self) {
         let _ = self.inbox.send(Message::Rescan);
+    }
+
+    /// Loads these workspaces of [`External`] again.
+    pub fn changed(&self, ids: Vec<Id>) {
+        let _ = self.inbox.send(Message::Changed(ids));
     }
 
     /// Follows other files. The receiver has their contents now, and then after each change; a file that is being saved
@@ -180,10 +208,11 @@ pub fn open_tree(path: &Path, allowed_link_targets: &[PathBuf]) -> Result<impl T
     DiskTree::open(path, allowed_link_targets).map_err(|(error, _)| error)
 }
 
-fn followed(options: &Options) -> Vec<Kind> {
+fn followed(options: &Options, has_external: bool) -> Vec<Kind> {
     let profiles = options.profiles.iter().map(|path| Kind::Profiles(profiles::folder(path)));
     let single = options.workspaces.iter();
     let single = single.map(|(id, path)| Kind::Workspace { id: id.clone(), path: path.clone(), listed: false });
     let roots = options.roots.iter().cloned().map(Kind::Root);
-    profiles.chain(single).chain(roots).collect()
+    let external = has_external.then_some(Kind::Externals);
+    profiles.chain(single).chain(roots).chain(external).collect()
 }

@@ -1,9 +1,12 @@
 //! Reading single files of a workspace for callers that do not share the file system.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use super::tree::DiskTree;
-use crate::options::Options;
+use crate::{
+    external::{External, is_folder},
+    options::Options,
+};
 use promptd_core::workspace::{FileBytes, MANIFEST, ReadError, SKILL_FILE, Skill, Snapshot, Tree};
 
 /// The most bytes given of a file.
@@ -16,24 +19,46 @@ const SHARED: &str = "@shared/";
 /// must be `workspace.yaml`, one of the documents, or SKILL.md or a bundled file of a skill, so that nothing else can be
 /// named; links are followed as everywhere.
 pub fn read_workspace_file(snapshot: &Snapshot, path: &str, options: &Options) -> Result<FileBytes, ReadError> {
-    let own = vec![PathBuf::from(&*snapshot.root)];
-    let (roots, path) = if path == MANIFEST || snapshot.file(path).is_some() {
-        (own, path)
-    } else if snapshot.skills.iter().any(|skill| is_of(skill, path)) {
-        path.strip_prefix(SHARED).map_or((own, path), |path| (options.shared_skills.clone(), path))
-    } else {
-        return Err(ReadError::Missing);
-    };
-    let mut result = Err(ReadError::Missing);
-    for root in roots {
-        result = DiskTree::open(&root, &options.allowed_link_targets)
-            .map_err(|(error, _)| error)
-            .and_then(|tree| tree.read(path, MAX_FILE_BYTES));
-        if result != Err(ReadError::Missing) {
-            break;
-        }
+    read(snapshot, path, options, |path| read_below(Path::new(&*snapshot.root), path, options))
+}
+
+/// The same where workspaces are not only folders.
+pub fn read_file_beside(
+    external: &dyn External,
+    snapshot: &Snapshot,
+    path: &str,
+    options: &Options,
+) -> Result<FileBytes, ReadError> {
+    if is_folder(snapshot) {
+        return read_workspace_file(snapshot, path, options);
     }
-    result
+    read(snapshot, path, options, |path| {
+        let tree = external.workspace(&snapshot.id).and_then(|workspace| workspace.tree);
+        tree.ok_or(ReadError::Missing)?.read(path, MAX_FILE_BYTES)
+    })
+}
+
+/// Reads one of the files that may be named: `own` those of the workspace itself.
+fn read(
+    snapshot: &Snapshot,
+    path: &str,
+    options: &Options,
+    own: impl FnOnce(&str) -> Result<FileBytes, ReadError>,
+) -> Result<FileBytes, ReadError> {
+    if path == MANIFEST || snapshot.file(path).is_some() {
+        return own(path);
+    }
+    if !snapshot.skills.iter().any(|skill| is_of(skill, path)) {
+        return Err(ReadError::Missing);
+    }
+    let Some(shared) = path.strip_prefix(SHARED) else { return own(path) };
+    let mut found = options.shared_skills.iter().map(|root| read_below(root, shared, options));
+    found.find(|read| *read != Err(ReadError::Missing)).unwrap_or(Err(ReadError::Missing))
+}
+
+fn read_below(root: &Path, path: &str, options: &Options) -> Result<FileBytes, ReadError> {
+    let tree = DiskTree::open(root, &options.allowed_link_targets).map_err(|(error, _)| error)?;
+    tree.read(path, MAX_FILE_BYTES)
 }
 
 /// Whether a path is the skill's SKILL.md or one of its bundled files.

@@ -17,7 +17,10 @@ use promptd_core::{
 };
 
 use super::{read_set::ReadSet, tree::DiskTree};
-use crate::options::Options;
+use crate::{
+    external::{External, ExternalWorkspace, NO_ROOT},
+    options::Options,
+};
 
 /// What loading a workspace depends on besides its files.
 pub(crate) struct Inputs<'a> {
@@ -28,6 +31,8 @@ pub(crate) struct Inputs<'a> {
     pub(crate) previous: Option<&'a Snapshot>,
     /// What that was loaded from.
     pub(crate) previous_origin: Option<&'a Arc<Origin>>,
+    /// The workspaces that are no folders.
+    pub(crate) external: Option<&'a dyn External>,
 }
 
 /// What became of loading a workspace.
@@ -49,19 +54,39 @@ fn load_as(id: &Id, root: &str, path: &Path, inputs: &Inputs<'_>) -> (ReadSet, L
         Ok(tree) => tree,
         Err((error, read)) => return (read, Loading::Unopened(error)),
     };
+    let (shared, loading) = load_with_shared(id, root, &tree, inputs);
+    (ReadSet::join([tree.into_read_set(), shared]), loading)
+}
+
+/// Loads a workspace that is no folder: its prompts show no path of this machine.
+pub(crate) fn load_external(id: &Id, inputs: &Inputs<'_>) -> (ReadSet, Loading) {
+    let Some(ExternalWorkspace { tree, fault }) = inputs.external.and_then(|external| external.workspace(id)) else {
+        return (ReadSet::default(), Loading::Unopened(ReadError::Missing));
+    };
+    let Some(tree) = tree else { return (ReadSet::default(), Loading::Invalid(fault.into_iter().collect())) };
+    let settings = Arc::new(Settings { expose_paths: false, ..Settings::clone(inputs.settings) });
+    let (read, loading) = load_with_shared(id, NO_ROOT, &*tree, &Inputs { settings: &settings, ..*inputs });
+    match (loading, fault) {
+        (Loading::Loaded(snapshot, origin), Some(fault)) => {
+            (read, Loading::Loaded(Box::new(snapshot.with_errors([fault])), origin))
+        }
+        (loading, _) => (read, loading),
+    }
+}
+
+/// Loads a tree with the shared skills, and gives what of those was read.
+fn load_with_shared(id: &Id, root: &str, tree: &dyn Tree, inputs: &Inputs<'_>) -> (ReadSet, Loading) {
     let shared = open_shared(inputs.options);
     // A bug that one workspace brings out must not end reloading for all. Nothing outlives the load but what the trees
     // have recorded, which is complete after each step.
-    let loading = catch_unwind(AssertUnwindSafe(|| load_of(id, root, &tree, &shared, inputs))).unwrap_or_else(|_| {
+    let loading = catch_unwind(AssertUnwindSafe(|| load_of(id, root, tree, &shared, inputs))).unwrap_or_else(|_| {
         let message = "loading this workspace failed inside the service";
         Loading::Invalid(vec![Finding::new(Code::LoadFailed, Place::Unplaced, message)])
     });
-    let shared = shared.into_iter().map(|(_, tree)| tree.into_read_set());
-    let read = ReadSet::join(std::iter::once(tree.into_read_set()).chain(shared));
-    (read, loading)
+    (ReadSet::join(shared.into_iter().map(|(_, tree)| tree.into_read_set())), loading)
 }
 
-fn load_of(id: &Id, root: &str, tree: &DiskTree, shared: &[(String, SharedTree)], inputs: &Inputs<'_>) -> Loading {
+fn load_of(id: &Id, root: &str, tree: &dyn Tree, shared: &[(String, SharedTree)], inputs: &Inputs<'_>) -> Loading {
     let load = |tree: &dyn Tree, shared_skills: &[(&str, &dyn Tree)]| {
         workspace::load(&Load {
             id,
@@ -125,7 +150,8 @@ pub(crate) fn load_once(
     profiles: &Arc<ProfileSet>,
 ) -> Result<Snapshot, Vec<Finding>> {
     let settings = Arc::new(options.settings.clone());
-    let inputs = Inputs { options, settings: &settings, profiles, previous: None, previous_origin: None };
+    let inputs =
+        Inputs { options, settings: &settings, profiles, previous: None, previous_origin: None, external: None };
     let own = match load_as(id, root, path, &inputs).1 {
         Loading::Loaded(snapshot, _) => *snapshot,
         Loading::Invalid(findings) => return Err(findings),
@@ -248,6 +274,7 @@ mod tests {
                 profiles: &profiles,
                 previous: previous.map(|(snapshot, _)| snapshot),
                 previous_origin: previous.map(|(_, origin)| origin),
+                external: None,
             };
             match super::load(&id, &ws, &inputs).1 {
                 Loading::Loaded(snapshot, origin) => (snapshot, origin),

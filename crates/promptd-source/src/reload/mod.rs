@@ -13,7 +13,7 @@ mod target;
 mod targets;
 mod watches;
 
-pub(crate) use target::Kind;
+pub(crate) use self::{publish::Publisher, target::Kind};
 
 use std::{
     collections::BTreeSet,
@@ -25,13 +25,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use arc_swap::ArcSwap;
-use promptd_core::{id::Id, profile::ProfileSet, settings::Settings};
+use promptd_core::{id::Id, settings::Settings};
 
 use self::{
     debounce::{Decision, Losses},
-    layers::{Layers, Own},
-    publish::{Publication, Publisher},
+    layers::Own,
+    publish::Publication,
     sweep::{POLL_SHARE, POLL_SHARE_OF_MANY, Round, SLICE, SWEEP_SHARE, jittered},
     target::{Content, Target, TargetId},
     targets::Targets,
@@ -44,9 +43,8 @@ use crate::{
         read_set::ReadSet,
         workspace::{Inputs, Loading},
     },
-    options::Options,
     status::Status,
-    store::{State, Store},
+    store::State,
 };
 
 /// How many are loaded in one go, so that what a call waits for is not behind a long row of others.
@@ -61,6 +59,8 @@ pub(crate) enum Message {
     Settings(Arc<Settings>),
     /// More to follow.
     Follow(Box<Kind>),
+    /// Workspaces that are no folders have changed.
+    Changed(Vec<Id>),
     /// Everything is looked at again.
     Rescan,
     Stop,
@@ -84,21 +84,18 @@ pub(crate) struct Reload {
 impl Reload {
     /// Nothing is followed yet. Without a watcher nothing is watched; the error is why, if one was wanted.
     pub(crate) fn new(
-        options: Options,
-        store: Arc<Store>,
-        status: Arc<Status>,
-        profiles: Arc<ArcSwap<ProfileSet>>,
+        publisher: Publisher,
         watcher: Result<Box<dyn Watcher>, Option<WatchError>>,
         inbox: Receiver<Message>,
     ) -> Self {
-        let folders = Watches::new(watcher, Arc::clone(&status));
+        let folders = Watches::new(watcher, Arc::clone(&publisher.status));
         Self {
-            settings: Arc::new(options.settings.clone()),
-            targets: Targets::new(folders, options.watch, Arc::clone(&status)),
+            settings: Arc::new(publisher.options.settings.clone()),
+            targets: Targets::new(folders, publisher.options.watch, Arc::clone(&publisher.status)),
             sweep: Round::new(clock::now()),
             polling: Round::new(clock::now()),
             limit_asked_for: None,
-            publisher: Publisher { options, store, status, profiles, layers: Layers::default() },
+            publisher,
             wanted: BTreeSet::new(),
             inbox,
             stopped: false,
@@ -179,6 +176,7 @@ impl Reload {
                 self.mark_all();
             }
             Message::Wanted(id) => self.wanted.extend(self.targets.number_of(id.as_str())),
+            Message::Changed(ids) => self.targets.externals_changed(&ids, clock::now()),
             Message::Rescan => self.mark_all(),
             Message::Settings(settings) => {
                 self.settings = settings;
@@ -278,7 +276,7 @@ impl Reload {
     }
 
     fn load(&self, targets: &[TargetId]) -> Vec<(TargetId, (ReadSet, Content))> {
-        let Publisher { options, store, status, profiles, layers } = &self.publisher;
+        let Publisher { options, store, status, profiles, external, layers } = &self.publisher;
         let profiles = profiles.load_full();
         let settings = &self.settings;
         let targets: Vec<_> = targets.iter().filter_map(|id| Some((*id, self.targets.get(*id)?))).collect();
@@ -292,6 +290,7 @@ impl Reload {
                 profiles: &profiles,
                 previous: previous.map(|own| &*own.snapshot),
                 previous_origin: previous.and_then(|own| own.origin.as_ref()),
+                external: external.as_deref(),
             };
             (*id, target.load(&inputs))
         })
@@ -404,12 +403,13 @@ mod tests {
     use promptd_core::id::Id;
 
     use super::*;
-    use crate::options::WatchMode;
+    use crate::options::{Options, WatchMode};
 
     /// A loop that has been started with one workspace, and waits.
     fn started(ws: &Path, options: Options) -> (Reload, Sender<Message>) {
         let (sender, inbox) = mpsc::channel();
-        let mut reload = Reload::new(options, Arc::default(), Arc::default(), Arc::default(), Err(None), inbox);
+        let publisher = Publisher::new(options, Arc::default(), Arc::default(), Arc::default(), None);
+        let mut reload = Reload::new(publisher, Err(None), inbox);
         let id = Id::parse("ws").unwrap();
         reload.follow(Kind::Workspace { id, path: ws.to_path_buf(), listed: false });
         reload.start();

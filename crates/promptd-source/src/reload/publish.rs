@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     LOG_TARGET, clock,
+    external::External,
     load::{
         files::Contents,
         profiles,
@@ -48,10 +49,21 @@ pub(crate) struct Publisher {
     pub(crate) store: Arc<Store>,
     pub(crate) status: Arc<Status>,
     pub(crate) profiles: Arc<ArcSwap<ProfileSet>>,
+    pub(crate) external: Option<Arc<dyn External>>,
     pub(crate) layers: Layers,
 }
 
 impl Publisher {
+    pub(crate) fn new(
+        options: Options,
+        store: Arc<Store>,
+        status: Arc<Status>,
+        profiles: Arc<ArcSwap<ProfileSet>>,
+        external: Option<Arc<dyn External>>,
+    ) -> Self {
+        Self { options, store, status, profiles, external, layers: Layers::default() }
+    }
+
     /// Makes what was read what is served.
     pub(crate) fn publish(&mut self, targets: &mut Targets, publications: Vec<Publication>) {
         let (mut read, mut since_of) = (Vec::new(), BTreeMap::new());
@@ -65,6 +77,7 @@ impl Publisher {
                     }
                 }
                 Content::Root(entries) => discover_workspaces(targets, target, entries, now),
+                Content::Externals(ids) => discover_externals(targets, target, ids, now),
                 Content::Files(contents) => self.files(targets, target, contents, now),
             }
         }
@@ -135,8 +148,8 @@ impl Publisher {
         loading: Loading,
         now: Instant,
     ) -> Option<(Id, Outcome)> {
-        let Kind::Workspace { id, listed, .. } = &targets.get(target)?.kind else { return None };
-        let (id, listed) = (id.clone(), *listed);
+        let workspace = targets.get(target)?;
+        let (id, listed) = (workspace.workspace_id()?.clone(), workspace.is_listed());
         let own = match loading {
             Loading::Loaded(snapshot, origin) => Ok(Own { snapshot: Arc::new(*snapshot), origin }),
             Loading::Unopened(error) if !is_failure(error) && (self.store.get(id.as_str()).is_some() || listed) => {
@@ -167,7 +180,8 @@ impl Publisher {
         targets.set_failing(target, false);
         if listed {
             targets.remove(target);
-            targets.mark(|target| matches!(target.kind, Kind::Root(_)), now);
+            // Another of its id may be served now.
+            targets.mark(|target| matches!(target.kind, Kind::Root(_) | Kind::Externals), now);
         }
     }
 
@@ -190,7 +204,7 @@ impl Publisher {
                 let problem = |f: &Finding| format!("invalid profile: {f}");
                 targets.set_problems(target, findings.iter().map(problem).collect());
                 self.profiles.store(Arc::new(profiles));
-                targets.mark(|target| matches!(target.kind, Kind::Workspace { .. }), now);
+                targets.mark(|target| target.workspace_id().is_some(), now);
             }
             _ => {}
         }
@@ -241,6 +255,22 @@ fn discover(targets: &mut Targets, id: Id, path: &Path, now: Instant) -> Option<
         Some(Kind::Workspace { path: other, .. }) if other != path => {
             Some(format!("{} is not served: {} has its id", path.display(), other.display()))
         }
+        Some(Kind::External(_)) => Some(format!("{} is not served: a published workspace has its id", path.display())),
         Some(_) => None,
     }
+}
+
+/// Follows the workspaces that are no folders. One that is no longer there is found to be gone by its own load.
+fn discover_externals(targets: &mut Targets, target: TargetId, ids: Vec<Id>, now: Instant) {
+    let mut problems = Vec::new();
+    for id in ids {
+        match targets.of_workspace(id.as_str()).map(|target| &target.kind) {
+            None => targets.add(Kind::External(id), now),
+            Some(Kind::Workspace { path, .. }) => {
+                problems.push(format!("the published workspace {id} is not served: {} has its id", path.display()));
+            }
+            Some(_) => {}
+        }
+    }
+    targets.set_problems(target, problems);
 }

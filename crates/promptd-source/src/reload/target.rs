@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use super::debounce::{Debounce, Event};
 use crate::{
     events::WatchError,
+    external::External,
     load::{
         files::{self, Contents, FileSet},
         read_set::ReadSet,
@@ -59,6 +60,10 @@ pub(crate) enum Kind {
     Root(PathBuf),
     /// A workspace; `listed`: it exists because a root lists it, and goes when that no longer does.
     Workspace { id: Id, path: PathBuf, listed: bool },
+    /// Which workspaces there are that are no folders.
+    Externals,
+    /// A workspace that is no folder.
+    External(Id),
     /// The folder of profiles.
     Profiles(FileSet),
     /// Other files, and who gets their contents.
@@ -68,6 +73,7 @@ pub(crate) enum Kind {
 /// What a load of a target gives.
 pub(crate) enum Content {
     Root(Result<Vec<Entry>, ReadError>),
+    Externals(Vec<Id>),
     Workspace(Loading),
     Files(Contents),
 }
@@ -92,9 +98,14 @@ impl Target {
     /// The id, if it is a workspace.
     pub(crate) fn workspace_id(&self) -> Option<&Id> {
         match &self.kind {
-            Kind::Workspace { id, .. } => Some(id),
+            Kind::Workspace { id, .. } | Kind::External(id) => Some(id),
             _ => None,
         }
+    }
+
+    /// Whether it is a workspace that goes when a list no longer has it.
+    pub(crate) fn is_listed(&self) -> bool {
+        matches!(self.kind, Kind::Workspace { listed: true, .. } | Kind::External(_))
     }
 
     pub(crate) fn load(&self, inputs: &Inputs<'_>) -> (ReadSet, Content) {
@@ -105,6 +116,14 @@ impl Target {
             }
             Kind::Workspace { id, path, .. } => {
                 let (read_set, loading) = workspace::load(id, path, inputs);
+                (read_set, Content::Workspace(loading))
+            }
+            Kind::Externals => {
+                let ids = inputs.external.map(External::ids).unwrap_or_default();
+                (ReadSet::default(), Content::Externals(ids))
+            }
+            Kind::External(id) => {
+                let (read_set, loading) = workspace::load_external(id, inputs);
                 (read_set, Content::Workspace(loading))
             }
             Kind::Profiles(set) | Kind::Files(set, _) => {
@@ -134,6 +153,7 @@ impl Target {
     pub(crate) fn sends_no_events(&self) -> bool {
         let path = match &self.kind {
             Kind::Root(path) | Kind::Workspace { path, .. } => Some(path.as_path()),
+            Kind::Externals | Kind::External(_) => None,
             Kind::Profiles(set) | Kind::Files(set, _) => match set {
                 FileSet::Folder { path, .. } => Some(path.as_path()),
                 FileSet::Paths(paths) => paths.first().and_then(|path| path.parent()),

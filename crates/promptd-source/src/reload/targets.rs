@@ -182,6 +182,23 @@ impl Targets {
         }
     }
 
+    /// Workspaces that are no folders have changed; where one is new, which there are is looked at.
+    pub(crate) fn externals_changed(&mut self, ids: &[Id], now: Instant) {
+        let mut has_new = false;
+        for id in ids {
+            let number = self.number_of(id.as_str());
+            match number.filter(|id| self.map.get(id).is_some_and(|target| matches!(target.kind, Kind::External(_)))) {
+                Some(number) => _ = self.apply(number, &Event::Added, now),
+                None => has_new = true,
+            }
+        }
+        if has_new {
+            for list in self.find(|target| matches!(target.kind, Kind::Externals)) {
+                self.apply(list, &Event::Added, now);
+            }
+        }
+    }
+
     /// Takes over what a load has read, and watches it; true if nothing changed before it was watched.
     pub(crate) fn watch(&mut self, id: TargetId, read_set: ReadSet) -> bool {
         let Some(target) = self.map.get_mut(&id) else { return false };

@@ -1,0 +1,35 @@
+//! Workspaces that are no folders: whole states, published somewhere else.
+
+use std::sync::Arc;
+
+use promptd_core::{
+    finding::Finding,
+    id::Id,
+    workspace::{Snapshot, Tree},
+};
+
+/// Where workspaces come from besides folders. Which have changed is told to [`Source::changed`](crate::Source::changed).
+pub trait External: Send + Sync {
+    /// The workspaces that there are, in order.
+    fn ids(&self) -> Vec<Id>;
+
+    /// A workspace as it is now; `None`: it does not exist.
+    fn workspace(&self, id: &Id) -> Option<ExternalWorkspace>;
+}
+
+/// A workspace that is no folder.
+pub struct ExternalWorkspace {
+    /// Its newest state that can be used, which never changes; `None`: there never was one.
+    pub tree: Option<Arc<dyn Tree + Send + Sync>>,
+    /// Why a newer one cannot be used.
+    pub fault: Option<Finding>,
+}
+
+/// What a snapshot has as the path of a workspace that is no folder: none.
+pub(crate) const NO_ROOT: &str = "";
+
+/// Whether a snapshot is of a folder.
+#[must_use]
+pub fn is_folder(snapshot: &Snapshot) -> bool {
+    *snapshot.root != *NO_ROOT
+}

@@ -119,7 +119,7 @@ fn rendered(format: Format, reported: &[Reported]) -> String {
 }
 
 /// The findings of loading, and those that prompts of the workspace will have: most severe first, each once.
-fn findings(offline: &Offline, loaded: &Loaded) -> Vec<Finding> {
+pub(super) fn findings(offline: &Offline, loaded: &Loaded) -> Vec<Finding> {
     let found: BTreeSet<Finding> = match &loaded.result {
         Err(faults) if faults.iter().all(is_of_manifest) => {
             faults.iter().cloned().chain(offline.findings_without_manifest(&loaded.argument)).collect()

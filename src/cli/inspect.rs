@@ -74,14 +74,14 @@ async fn inspect(config: &Config, arguments: &Arguments, logs: Logs) -> CommandR
     serve::rescan_on_hangup(Arc::clone(&source))?;
     let inspector = bind(arguments.listen, &logs).await?;
     let url = inspector::url(inspector.address(), false);
-    let backend = serve::backend(config, &store, &source, &Arc::new(Access::open()), Arc::new(NoTelemetry));
+    let backend = serve::backend(config, None, &store, &source, &Arc::new(Access::open()), Arc::new(NoTelemetry));
     // No balancer is waited for at the end.
     let options = Options { drain_delay: Duration::ZERO, ..serve::within_limit(&config.grpc) };
     let server = Server::of_inspector(inspector, options, backend);
     let lifecycle = server.lifecycle();
     let serving = tokio::spawn(server.serve());
     let status = Arc::default();
-    let loaded = serve::load(config, config.source.clone(), &store, &status, &logs, &mut stop).await?;
+    let loaded = serve::load(config, config.source.clone(), None, &store, &status, &logs, &mut stop).await?;
     let Some(started) = loaded else { return Ok(ExitCode::SUCCESS) };
     source.get_or_init(|| started);
     lifecycle.ready();

@@ -168,6 +168,12 @@ impl WorkspaceArgument {
         }
     }
 
+    /// Its id.
+    #[cfg(feature = "etcd")]
+    pub(super) fn id_of(&self) -> &Id {
+        &self.single.id
+    }
+
     pub(super) fn id(&self) -> String {
         self.single.id.to_string()
     }

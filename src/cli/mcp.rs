@@ -60,11 +60,11 @@ async fn serve(config: &Config, id: Option<String>, logs: Logs) -> CommandResult
     let mut stop = StopSignals::listen()?;
     let (store, source) = (Arc::new(serve::store(config)), Arc::new(OnceLock::new()));
     serve::rescan_on_hangup(Arc::clone(&source))?;
-    let backend = serve::backend(config, &store, &source, &Arc::new(Access::open()), Arc::new(NoTelemetry));
+    let backend = serve::backend(config, None, &store, &source, &Arc::new(Access::open()), Arc::new(NoTelemetry));
     let server = Server::of_process(config.grpc.clone(), backend);
     let calls = server.mcp_calls().map_err(|error| serve::server_failure(&error))?;
     let status = Arc::default();
-    let loaded = serve::load(config, config.source.clone(), &store, &status, &logs, &mut stop).await?;
+    let loaded = serve::load(config, config.source.clone(), None, &store, &status, &logs, &mut stop).await?;
     let Some(started) = loaded else { return Ok(ExitCode::SUCCESS) };
     source.get_or_init(|| started);
     known(&store, id.as_deref())?;

@@ -8,6 +8,8 @@ mod completions;
 mod diff;
 mod docs;
 mod explain;
+#[cfg(feature = "etcd")]
+mod fleet;
 mod folder;
 mod init;
 #[cfg(feature = "inspector")]
@@ -69,6 +71,16 @@ enum Command {
     Record(record::Arguments),
     #[cfg(feature = "record")]
     Replay(replay::Arguments),
+    #[cfg(feature = "etcd")]
+    Publish(fleet::publish::Arguments),
+    #[cfg(feature = "etcd")]
+    Pull(fleet::pull::Arguments),
+    #[cfg(feature = "etcd")]
+    History(fleet::history::Arguments),
+    #[cfg(feature = "etcd")]
+    Rollback(fleet::rollback::Arguments),
+    #[cfg(feature = "etcd")]
+    Gc(fleet::gc::Arguments),
     Init(init::Arguments),
     Profile(profile::Arguments),
     Schema(schema::Arguments),
@@ -120,6 +132,16 @@ pub(crate) fn run() -> ExitCode {
         Command::Record(arguments) => record::run(&arguments),
         #[cfg(feature = "record")]
         Command::Replay(arguments) => replay::run(&arguments),
+        #[cfg(feature = "etcd")]
+        Command::Publish(arguments) => fleet::publish::run(&arguments),
+        #[cfg(feature = "etcd")]
+        Command::Pull(arguments) => fleet::pull::run(&arguments),
+        #[cfg(feature = "etcd")]
+        Command::History(arguments) => fleet::history::run(&arguments),
+        #[cfg(feature = "etcd")]
+        Command::Rollback(arguments) => fleet::rollback::run(&arguments),
+        #[cfg(feature = "etcd")]
+        Command::Gc(arguments) => fleet::gc::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),

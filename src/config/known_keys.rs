@@ -7,13 +7,14 @@ use promptd_core::{
 
 const OPTIONAL_PART: &str = "is an optional part of promptd, which this build does not have";
 
-/// The keys of the parts that are cargo features, with whether this build has the part. Where it has, the part's settings
-/// are in [`super::TABLE`].
-const FEATURES: &[(&str, bool)] = &[
-    ("inspector", cfg!(feature = "inspector")),
-    ("mcp", cfg!(feature = "mcp")),
-    ("otlp", cfg!(feature = "otlp")),
-    ("record", cfg!(feature = "record")),
+/// The keys of the parts that are cargo features, with the feature and whether this build has it. Where it has, the part's
+/// settings are in [`super::TABLE`].
+const FEATURES: &[(&str, &str, bool)] = &[
+    ("inspector", "inspector", cfg!(feature = "inspector")),
+    ("mcp", "mcp", cfg!(feature = "mcp")),
+    ("otlp", "otlp", cfg!(feature = "otlp")),
+    ("record", "record", cfg!(feature = "record")),
+    ("workspaces.etcd", "etcd", cfg!(feature = "etcd")),
 ];
 
 const OF_A_WORKSPACE: &str = "belongs in the workspace.yaml of a workspace";
@@ -22,7 +23,6 @@ const OF_A_WORKSPACE: &str = "belongs in the workspace.yaml of a workspace";
 /// instead.
 const KEYS: &[(&str, &str)] = &[
     ("memory", OPTIONAL_PART),
-    ("workspaces.etcd", OPTIONAL_PART),
     ("agent", OF_A_WORKSPACE),
     ("context", OF_A_WORKSPACE),
     ("heartbeat", OF_A_WORKSPACE),
@@ -36,8 +36,8 @@ const KEYS: &[(&str, &str)] = &[
 
 /// Reports these keys, and takes them out of a config file's root node.
 pub(super) fn report(root: &mut Node, faults: &Faults) {
-    for (feature, _) in FEATURES.iter().filter(|(_, built)| !built) {
-        report_key(root, faults, feature, &format!("{OPTIONAL_PART}: build it with `--features {feature}`"));
+    for (key, feature, _) in FEATURES.iter().filter(|(_, _, built)| !built) {
+        report_key(root, faults, key, &format!("{OPTIONAL_PART}: build it with `--features {feature}`"));
     }
     for (key, message) in KEYS {
         report_key(root, faults, key, message);

@@ -14,6 +14,8 @@ mod shape;
 mod table;
 mod values;
 
+#[cfg(feature = "etcd")]
+pub use decode::etcd_member;
 pub use schema::schema;
 pub use shape::Shape;
 pub use table::{Setting, TABLE, markdown};
@@ -47,6 +49,9 @@ pub struct Config {
     pub grpc: grpc::Options,
     /// Where workspaces, skills and profiles are, and how they are read and watched. All paths are absolute.
     pub source: promptd_source::Options,
+    /// `workspaces.etcd`; `None`: all workspaces are folders.
+    #[cfg(feature = "etcd")]
+    pub etcd: Option<Etcd>,
     /// `revisions`.
     pub revisions: History,
     /// `workspaces.resident`, in bytes of text; `None`: all workspaces stay loaded.
@@ -79,6 +84,28 @@ pub struct SingleWorkspace {
     pub id: Id,
     /// Its folder; absolute.
     pub folder: PathBuf,
+}
+
+/// An etcd that has workspaces.
+#[cfg(feature = "etcd")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Etcd {
+    /// Where it is, and what of it is used.
+    pub options: promptd_etcd::Options,
+    /// The files of its credentials.
+    pub credentials: EtcdCredentials,
+}
+
+/// The files that this process proves itself to etcd with; all paths are absolute.
+#[cfg(feature = "etcd")]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EtcdCredentials {
+    /// The authority that signs etcd's certificates; `None`: connections are not encrypted.
+    pub ca: Option<PathBuf>,
+    /// The certificate of this process and its key.
+    pub identity: Option<(PathBuf, PathBuf)>,
+    /// A user's name and the file of the password.
+    pub login: Option<(String, PathBuf)>,
 }
 
 /// Absolute paths of PEM files.
@@ -178,6 +205,10 @@ impl Config {
     /// Whether the config names no workspace.
     #[must_use]
     pub fn has_no_workspaces(&self) -> bool {
+        #[cfg(feature = "etcd")]
+        if self.etcd.is_some() {
+            return false;
+        }
         self.source.roots.is_empty() && self.source.workspaces.is_empty()
     }
 }

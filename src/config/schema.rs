@@ -21,6 +21,12 @@ pub fn schema() -> Value {
     let needs = |key: &str, other: &str| json!({"if": given(key), "then": given(other)});
     root["properties"]["tls"]["allOf"] =
         json!([needs("cert", "key"), needs("key", "cert"), needs("client_ca", "cert")]);
+    #[cfg(feature = "etcd")]
+    {
+        let etcd = &mut root["properties"]["workspaces"]["properties"]["etcd"]["properties"];
+        etcd["tls"]["allOf"] = json!([needs("cert", "key"), needs("key", "cert"), needs("cert", "ca")]);
+        etcd["auth"]["allOf"] = json!([needs("username", "password_file"), needs("password_file", "username")]);
+    }
     document("promptd.yaml", "The settings of the promptd server. Every key is optional.", root)
 }
 

@@ -101,6 +101,15 @@ pub(super) const ORIGIN: Text = Text::like(concat!(
 pub(super) const ENDPOINT: Shape =
     Shape::Text(Text::like(concat!(r"^http://([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\]):", port!(), "/?$")));
 
+/// Members of etcd: hosts, each with a port.
+#[cfg(feature = "etcd")]
+pub(super) const MEMBERS: Shape =
+    Shape::Texts(Text::like(concat!(r"^([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\]):", port!(), "$")));
+
+/// The start of keys in etcd.
+#[cfg(feature = "etcd")]
+pub(super) const PREFIX: Shape = Shape::Text(Text::like(promptd_etcd::layout::PREFIX_PATTERN));
+
 /// Levels, or modules with perhaps a level each, with commas between them.
 pub(super) const LEVELS: Text = Text::like(
     "^[^=,]*(=([Oo][Ff][Ff]|[Ee][Rr][Rr][Oo][Rr]|[Ww][Aa][Rr][Nn]|[Ii][Nn][Ff][Oo]|[Dd][Ee][Bb][Uu][Gg]|[Tt][Rr][Aa][Cc][Ee]|[0-5])?)?(,[^=,]*(=([Oo][Ff][Ff]|[Ee][Rr][Rr][Oo][Rr]|[Ww][Aa][Rr][Nn]|[Ii][Nn][Ff][Oo]|[Dd][Ee][Bb][Uu][Gg]|[Tt][Rr][Aa][Cc][Ee]|[0-5])?)?)*$",

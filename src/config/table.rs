@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-#[cfg(feature = "otlp")]
+#[cfg(any(feature = "etcd", feature = "otlp"))]
 use promptd_core::yaml::shape::Text;
 
 #[cfg(feature = "inspector")]
@@ -15,6 +15,8 @@ use super::shape::ENDPOINT;
 use super::shape::{
     ADDRESS, FORMAT_WORDS, HOME, HOST, LEVELS, ORIGIN, PATH, PATHS, RISK_WORDS, SINGLE, Shape, WATCH_WORDS,
 };
+#[cfg(feature = "etcd")]
+use super::shape::{MEMBERS, PREFIX};
 
 /// One setting.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +78,66 @@ pub const TABLE: &[Setting] = &[
         Shape::Size { least: 0 },
         "null",
         "How many bytes of text stay loaded, of the workspaces that calls used last; the others are loaded again when one is called. Unset: all. See [operating.md](../operating.md#more-workspaces-than-memory). Flag `--resident`.",
+    ),
+    #[cfg(feature = "etcd")]
+    fixed(
+        "workspaces.etcd.endpoints",
+        MEMBERS,
+        "[]",
+        "The members of an etcd that has workspaces, each `HOST:PORT`; empty: none is used. See [fleet.md](../fleet.md).",
+    ),
+    #[cfg(feature = "etcd")]
+    fixed(
+        "workspaces.etcd.prefix",
+        PREFIX,
+        "/promptd",
+        "The start of the keys of all workspaces in etcd: names, each with a `/` before it.",
+    ),
+    #[cfg(feature = "etcd")]
+    fixed(
+        "workspaces.etcd.tls.ca",
+        PATH,
+        "null",
+        "The authority that signs the certificates of etcd, a PEM file; unset: connections are not encrypted. Read anew for each connection, as the other files below.",
+    ),
+    #[cfg(feature = "etcd")]
+    fixed(
+        "workspaces.etcd.tls.cert",
+        PATH,
+        "null",
+        "The certificate that etcd knows this service by, a PEM file; with `tls.ca` and `tls.key`.",
+    ),
+    #[cfg(feature = "etcd")]
+    fixed("workspaces.etcd.tls.key", PATH, "null", "The private key of that certificate, a PEM file."),
+    #[cfg(feature = "etcd")]
+    fixed(
+        "workspaces.etcd.auth.username",
+        Shape::Text(Text::ANY),
+        "null",
+        "The user that etcd knows this service by; it needs to read what is below the prefix.",
+    ),
+    #[cfg(feature = "etcd")]
+    fixed("workspaces.etcd.auth.password_file", PATH, "null", "The file of the user's password: its first line."),
+    #[cfg(feature = "etcd")]
+    fixed(
+        "workspaces.etcd.cache.dir",
+        PATH,
+        "null",
+        "The folder that what was published is kept in, for a start while etcd is away; for this service alone, and unset: nothing is kept.",
+    ),
+    #[cfg(feature = "etcd")]
+    fixed(
+        "workspaces.etcd.cache.max_bytes",
+        Shape::Size { least: 1 },
+        "1GiB",
+        "The most bytes of files in the cache. What has no room is held in memory, and is not there after a restart.",
+    ),
+    #[cfg(feature = "etcd")]
+    fixed(
+        "workspaces.etcd.max_age",
+        Shape::Span { least: "0s" },
+        "0s",
+        "`/readyz` says no while etcd has not answered for longer than this; `0s`: it never does for this reason. Prompts are served all the same.",
     ),
     fixed("profiles", PATH, "profiles", "The folder of the operator's own profiles; it need not exist."),
     fixed("allowed_link_targets", PATHS, "[]", "Folders that links in a workspace may lead to."),

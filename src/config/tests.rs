@@ -17,6 +17,8 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
     let Config {
         grpc,
         source,
+        #[cfg(feature = "etcd")]
+        etcd,
         revisions,
         resident,
         tokens_file,
@@ -33,6 +35,8 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
     } = read("").unwrap();
     #[cfg(feature = "inspector")]
     assert_eq!(inspector, InspectorListen::Default(([127, 0, 0, 1], INSPECTOR_PORT).into()));
+    #[cfg(feature = "etcd")]
+    assert_eq!(etcd, None);
     #[cfg(feature = "otlp")]
     assert_eq!(otlp, None);
     #[cfg(feature = "record")]
@@ -49,6 +53,14 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
 #[test]
 fn every_setting_of_the_table_reaches_a_field_of_the_config() {
     let mut base = json!({"tls": {"cert": "c", "key": "k"}, "home": "/home"});
+    if cfg!(feature = "etcd") {
+        base["workspaces"]["etcd"] = json!({
+            "endpoints": ["a:2379"],
+            "tls": {"ca": "a", "cert": "c", "key": "k"},
+            "auth": {"username": "promptd", "password_file": "p"},
+            "cache": {"dir": "d"},
+        });
+    }
     if cfg!(feature = "otlp") {
         base["otlp"] = json!({"endpoint": "http://localhost:4317"});
     }
@@ -65,6 +77,8 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
             ("risks", _) => json!("strip"),
             ("watch.mode", _) => json!("poll"),
             ("grpc.web_origins", _) => json!(["*"]),
+            ("workspaces.etcd.endpoints", _) => json!(["b:2379", "[::1]:2379"]),
+            ("workspaces.etcd.prefix", _) => json!("/other"),
             ("otlp.endpoint", _) => json!("http://collector.internal:4317"),
             ("record.sample" | "otlp.sample", _) => json!(0.5),
             ("record.max_bytes" | "workspaces.resident", _) => json!("77MiB"),
@@ -160,13 +174,11 @@ fn every_fault_is_reported_at_once_with_its_place() {
 
 #[test]
 fn a_key_of_another_build_or_another_file_says_so() {
-    let text =
-        "memory: {dir: x}\nworkspaces: {root: ws, etcd: {prefix: p}}\nskills:\n  blocklist: [a]\nprofile: kern\n";
+    let text = "memory: {dir: x}\nworkspaces: {root: ws}\nskills:\n  blocklist: [a]\nprofile: kern\n";
     assert_eq!(
         read(text).unwrap_err(),
         [
             "promptd.yaml:1:1 `memory` is an optional part of promptd, which this build does not have",
-            "promptd.yaml:2:24 `workspaces.etcd` is an optional part of promptd, which this build does not have",
             "promptd.yaml:4:3 `skills.blocklist` belongs in the workspace.yaml of a workspace",
             "promptd.yaml:5:1 `profile` belongs in the workspace.yaml of a workspace",
         ]
@@ -181,6 +193,30 @@ fn a_key_of_another_build_or_another_file_says_so() {
             "promptd.yaml:1:1 `{part}` is an optional part of promptd, which this build does not have: build it with `--features {part}`"
         );
         assert_eq!(faults, if is_built_in { vec![] } else { vec![message] });
+    }
+}
+
+#[cfg(feature = "etcd")]
+#[test]
+fn faults_of_etcd_are_reported_together_and_its_settings_are_in_the_manual() {
+    let text = "workspaces:\n  etcd:\n    endpoints: [host:2379, nowhere]\n    prefix: promptd\n    tls: {cert: c}\n    \
+                auth: {username: u}\n    cache: {dir: d, max_bytes: 0}\n    max_age: 5\n";
+    insta::assert_snapshot!(read(text).unwrap_err().join("\n"), @"
+    promptd.yaml:3:28 `workspaces.etcd.endpoints` needs members of etcd, each `HOST:PORT`
+    promptd.yaml:4:13 `workspaces.etcd.prefix` must be a prefix such as `/promptd`: names of A-Z a-z 0-9 . _ -, each with a `/` before it
+    promptd.yaml:5:10 `workspaces.etcd.tls.cert` and `workspaces.etcd.tls.key` must both be set, and `workspaces.etcd.tls.ca` too
+    promptd.yaml:6:11 `workspaces.etcd.auth.username` and `workspaces.etcd.auth.password_file` must both be set
+    promptd.yaml:7:32 `workspaces.etcd.cache.max_bytes` must be at least 1
+    promptd.yaml:8:14 `workspaces.etcd.max_age` needs a unit, such as `5s`
+    ");
+    assert!(read("workspaces: {etcd: {endpoints: []}}").unwrap().has_no_workspaces());
+    assert!(!read("workspaces: {etcd: {endpoints: ['[::1]:2379']}}").unwrap().has_no_workspaces());
+    let manual = include_str!("../../docs/fleet.md");
+    for setting in TABLE.iter().filter(|setting| setting.key.starts_with("workspaces.etcd.")) {
+        let default = if setting.default == "null" { "—".to_owned() } else { format!("`{}`", setting.default) };
+        let is_row = |line: &&str| line.starts_with('|') && line.contains(&format!("`{}`", setting.key));
+        let row = manual.lines().find(is_row).unwrap_or_else(|| panic!("no row for {}", setting.key));
+        assert!(row.contains(&format!("| {default} |")), "{row}");
     }
 }
 

@@ -35,7 +35,7 @@ pub use pipeline::{
     method_names,
 };
 pub use server::{Ended, Server, ServerError};
-pub use services::{Answered, Backend, Clock, FinishRecord, Profiles, ReadWorkspaceFile, Record, api};
+pub use services::{Answered, Backend, Clock, FinishRecord, Notice, Profiles, ReadWorkspaceFile, Record, api};
 pub use telemetry::{FinishedCall, NoTelemetry, REFUSALS, Telemetry};
 pub use tracer::{TraceParent, TracedCall, TracedPrompt, Tracer};
 pub use transport::{Pem, Tls, TlsError};

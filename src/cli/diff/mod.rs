@@ -8,7 +8,10 @@ mod markdown;
 pub(super) mod version;
 pub(super) mod words;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::ValueEnum;
 use promptd_contract::encode::{self, Side};
@@ -21,7 +24,9 @@ use prost_reflect::DynamicMessage;
 
 use self::version::Version;
 use super::{
-    CommandResult, Failure, is_styled, print, profile,
+    CommandResult, Failure, is_styled,
+    load::Offline,
+    print, profile,
     settings::ConfigFile,
     turn_file::{self, TurnAndProfile},
 };
@@ -82,22 +87,34 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
 fn compare(arguments: &Arguments) -> CommandResult {
     let (offline, before, after) = version::open(&arguments.config, &arguments.before, &arguments.after)?;
     let snapshots = [before.load(&offline)?, after.load(&offline)?];
-    let mut files: Vec<_> = arguments.turns.iter().cloned().map(Some).collect();
-    if files.is_empty() {
-        files.extend(turn_file::of_workspace(after.folder(), &turn_file::EXTENSIONS)?.into_iter().map(Some));
-    }
-    if files.is_empty() {
-        files.push(None);
-    }
-    let mut compared = Vec::with_capacity(files.len());
-    for file in files {
-        let given = turn_file::read(file.as_deref(), &offline.config, &offline.profiles)?;
-        let profile = arguments.profile.as_deref().or(given.profile.as_deref());
-        compared.push(of_turn(file.map(|file| after.shown(&file)), profile, &given, &snapshots)?);
-    }
+    let turns = if arguments.turns.is_empty() { turns_of(after.folder())? } else { arguments.turns.clone() };
+    let profile = arguments.profile.as_deref();
+    let compared = of_turns(&offline, turns, |file| after.shown(file), profile, &snapshots)?;
     print(rendered(arguments.format, &compared, [&before, &after])?)?;
     let is_same = compared.iter().all(|one| one.diff.is_same());
     Ok(if is_same { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The turns of a workspace, in `.promptd/turns`.
+pub(super) fn turns_of(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    turn_file::of_workspace(folder, &turn_file::EXTENSIONS)
+}
+
+/// Compares the prompts of these turns, or of one that sets nothing where there are none.
+pub(super) fn of_turns(
+    offline: &Offline,
+    turns: Vec<PathBuf>,
+    shown: impl Fn(&Path) -> String,
+    profile: Option<&str>,
+    snapshots: &[Prepared; 2],
+) -> Result<Vec<Compared>, Failure> {
+    let files = if turns.is_empty() { vec![None] } else { turns.into_iter().map(Some).collect() };
+    let one = |file: Option<PathBuf>| {
+        let given = turn_file::read(file.as_deref(), &offline.config, &offline.profiles)?;
+        let profile = profile.or(given.profile.as_deref());
+        of_turn(file.as_deref().map(&shown), profile, &given, snapshots)
+    };
+    files.into_iter().map(one).collect()
 }
 
 fn of_turn(

@@ -2,6 +2,8 @@
 
 mod arguments;
 mod descriptors;
+#[cfg(feature = "etcd")]
+pub(super) mod etcd;
 #[cfg(feature = "inspector")]
 pub(super) mod inspector;
 #[cfg(feature = "otlp")]
@@ -30,7 +32,7 @@ use promptd::{
     grpc::{Access, Backend, Ended, Lifecycle, Phase, Server, ServerError, Telemetry, Tls},
 };
 use promptd_core::text::thousands;
-use promptd_source::{Source, Status, store::Store};
+use promptd_source::{External, Source, Status, store::Store};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 pub(super) use self::arguments::Arguments;
@@ -103,8 +105,18 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
     let tracer = spans.as_ref().map(otlp::Spans::hook);
     #[cfg(not(feature = "otlp"))]
     let tracer = None;
-    let backend =
-        Backend { record, tracer, ..backend(config, &store, &source, &secrets.access, Arc::clone(&metrics) as _) };
+    #[cfg(feature = "etcd")]
+    let fleet = etcd::prepare(config, &mut registry);
+    #[cfg(feature = "etcd")]
+    let (external, notice) = (fleet.clone().map(|fleet| fleet as _), fleet.as_ref().map(|fleet| fleet.notice()));
+    #[cfg(not(feature = "etcd"))]
+    let (external, notice) = (None, None);
+    let backend = Backend {
+        record,
+        tracer,
+        notice,
+        ..backend(config, external.clone(), &store, &source, &secrets.access, Arc::clone(&metrics) as _)
+    };
     let options = descriptors::within_limit(&config.grpc);
     let server = Server::bind(options, backend, secrets.tls.clone()).await.map_err(|e| server_failure(&e))?;
     #[cfg(feature = "inspector")]
@@ -117,16 +129,31 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
     let page = None;
     let (address, lifecycle, limits) = (server.local_addr(), server.lifecycle(), server.limits());
     let current = reload::CurrentConfig::new(config);
-    let admin = serve_admin(config, registry, &lifecycle, &status, &current).await?;
+    #[cfg(feature = "etcd")]
+    let unready = fleet.clone().map(|fleet| Box::new(move || fleet.unready()) as _);
+    #[cfg(not(feature = "etcd"))]
+    let unready = None;
+    let admin = serve_admin(config, registry, &lifecycle, &status, &current, unready).await?;
     let serving = tokio::spawn(server.serve());
 
     let source_options = promptd_source::Options { keep_origins, ..config.source.clone() };
-    let loaded_all = load(config, source_options, &store, &status, &logs, &mut stop).await?;
+    #[cfg(feature = "etcd")]
+    if let Some(fleet) = &fleet {
+        tokio::select! {
+            started = fleet.start() => started?,
+            () = stop.next() => return Ok(ExitCode::SUCCESS),
+        }
+    }
+    let loaded_all = load(config, source_options, external, &store, &status, &logs, &mut stop).await?;
     let Some(started) = loaded_all else { return Ok(ExitCode::SUCCESS) };
     let started = source.get_or_init(|| started);
     let reload =
         reload::Reload { source: Arc::clone(&source), limits, logs: logs.clone(), metrics, current, overrides };
     reload::start(loaded.file.clone(), config, &secrets, reload);
+    #[cfg(feature = "etcd")]
+    if let Some(fleet) = fleet {
+        fleet.tell(Arc::clone(&source));
+    }
 
     lifecycle.ready();
     if let Some(url) = page.as_ref().filter(|_| config.log.format == LogFormat::Text) {
@@ -152,13 +179,17 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
 pub(super) async fn load(
     config: &Config,
     options: promptd_source::Options,
+    external: Option<Arc<dyn External>>,
     store: &Arc<Store>,
     status: &Arc<Status>,
     logs: &Logs,
     stop: &mut StopSignals,
 ) -> Result<Option<Source>, Failure> {
     let (store, shared) = (Arc::clone(store), Arc::clone(status));
-    let loading = tokio::task::spawn_blocking(move || Source::start(options, store, shared));
+    let loading = tokio::task::spawn_blocking(move || match external {
+        Some(external) => Source::start_beside(external, options, store, shared),
+        None => Source::start(options, store, shared),
+    });
     let started = tokio::select! {
         started = loading => started.map_err(|e| Failure::input(format!("error: loading failed: {e}")))?,
         () = stop.next() => return Ok(None),
@@ -204,6 +235,7 @@ pub(super) fn store(config: &Config) -> Store {
 
 pub(super) fn backend(
     config: &Config,
+    external: Option<Arc<dyn External>>,
     store: &Arc<Store>,
     source: &Arc<OnceLock<Source>>,
     access: &Arc<Access>,
@@ -214,14 +246,16 @@ pub(super) fn backend(
         store: Arc::clone(store),
         // No call is served before the source has started.
         profiles: Arc::new(move || source.get().map(Source::profiles).unwrap_or_default()),
-        read_workspace_file: Arc::new(move |snapshot, path| {
-            promptd_source::read_workspace_file(snapshot, path, &options)
+        read_workspace_file: Arc::new(move |snapshot, path| match &external {
+            Some(external) => promptd_source::read_file_beside(&**external, snapshot, path, &options),
+            None => promptd_source::read_workspace_file(snapshot, path, &options),
         }),
         clock: Arc::new(Timestamp::now),
         record: None,
         access: Arc::clone(access),
         telemetry,
         tracer: None,
+        notice: None,
     }
 }
 
@@ -232,6 +266,7 @@ async fn serve_admin(
     lifecycle: &Arc<Lifecycle>,
     status: &Arc<Status>,
     current: &reload::CurrentConfig,
+    unready: Option<Box<dyn Fn() -> Option<String> + Send + Sync>>,
 ) -> Result<Option<(SocketAddr, JoinHandle<()>)>, Failure> {
     let Some(address) = config.admin else { return Ok(None) };
     let failure = |e: io::Error| {
@@ -243,7 +278,10 @@ async fn serve_admin(
     let (lifecycle, status, current) = (Arc::clone(lifecycle), Arc::clone(status), current.clone());
     let readiness = move || match lifecycle.phase() {
         Phase::Starting => Err(format!("starting; {}", loaded_so_far(&status))),
-        Phase::Serving => Ok(format!("ready; {}", served(&status))),
+        Phase::Serving => match unready.as_ref().and_then(|unready| unready()) {
+            Some(why) => Err(why),
+            None => Ok(format!("ready; {}", served(&status))),
+        },
         Phase::Leaving | Phase::Closing => Err("stopping".to_owned()),
     };
     let pages = Pages { registry, readiness: Box::new(readiness), config: Box::new(move || current.to_json()) };

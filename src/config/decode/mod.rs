@@ -1,5 +1,7 @@
 //! From nodes to a checked [`Config`].
 
+#[cfg(feature = "etcd")]
+mod etcd;
 mod grpc;
 #[cfg(feature = "inspector")]
 mod inspector;
@@ -8,6 +10,9 @@ mod otlp;
 mod read;
 #[cfg(feature = "record")]
 mod record;
+
+#[cfg(feature = "etcd")]
+pub use etcd::member as etcd_member;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -49,7 +54,10 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
     let base = Base { folder, home: home.as_deref() };
 
     let mut limits = section(&mut root, "limits");
-    let (source, resident) = source(&mut root, &mut limits, &base, overrides);
+    let mut places = section(&mut root, "workspaces");
+    #[cfg(feature = "etcd")]
+    let etcd = etcd::etcd(section(&mut places, "etcd"), &base);
+    let (source, resident) = source(&mut root, places, &mut limits, &base, overrides);
     let insecure = root.bool("insecure").unwrap_or_default();
     let listen_at = root.mark("listen");
     let grpc = grpc::options(&mut root, limits, overrides);
@@ -58,6 +66,8 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
     let config = Config {
         grpc,
         source,
+        #[cfg(feature = "etcd")]
+        etcd,
         revisions: revisions(section(&mut root, "revisions")),
         resident,
         tokens_file: tokens_file(section(&mut root, "auth"), &base),
@@ -101,11 +111,12 @@ fn check_callers_are_known(config: &Config, at: Mark, by_flag: bool, faults: &Fa
 
 fn source(
     root: &mut Fields<'_, '_>,
+    places: Fields<'_, '_>,
     limits: &mut Fields<'_, '_>,
     base: &Base<'_>,
     overrides: &Overrides,
 ) -> (promptd_source::Options, Option<usize>) {
-    let (roots, workspaces, resident) = workspaces(section(root, "workspaces"), base, overrides);
+    let (roots, workspaces, resident) = workspaces(places, base, overrides);
     let (shared_skills, skills) = skills(section(root, "skills"), base);
     let mut watch = section(root, "watch");
     let options = promptd_source::Options {

@@ -136,11 +136,12 @@ fn invalid(fields: &Fields<'_, '_>, key: &str, must: &str) {
 
 /// A section of the config. Where it is not a mapping the fault names the settings that belong in it.
 pub(super) fn section<'n, 'f>(root: &mut Fields<'n, 'f>, key: &'static str) -> Fields<'n, 'f> {
+    let name = root.name(key);
     match root.node(key) {
         Some(node) if !matches!(node.value, Value::Map(_)) => {
-            let below = |setting: &&str| setting.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
+            let below = |setting: &&str| setting.strip_prefix(&*name).is_some_and(|rest| rest.starts_with('.'));
             let keys = TABLE.iter().map(|setting| setting.key).filter(below);
-            let keys: Vec<_> = keys.map(|setting| format!("`{}`", &setting[key.len() + 1..])).collect();
+            let keys: Vec<_> = keys.map(|setting| format!("`{}`", &setting[name.len() + 1..])).collect();
             let hint = match &node.value {
                 Value::Scalar(folder) if key == "workspaces" => {
                     let folder = &folder.text;
@@ -150,9 +151,9 @@ pub(super) fn section<'n, 'f>(root: &mut Fields<'n, 'f>, key: &'static str) -> F
                 }
                 _ => String::new(),
             };
-            let message = format!("`{key}` must be a mapping of {}, not {}{hint}", keys.join(", "), node.kind());
+            let message = format!("`{name}` must be a mapping of {}, not {}{hint}", keys.join(", "), node.kind());
             root.faults().add(Code::WrongType, node.at, message);
-            Fields::at_path(&EMPTY, key.to_owned(), root.faults())
+            Fields::at_path(&EMPTY, name, root.faults())
         }
         _ => root.fields(key),
     }

@@ -40,6 +40,9 @@ pub type Record = Arc<dyn Fn(&mut proto::AssemblePromptRequest, Timestamp) -> Op
 /// Takes how a call was answered.
 pub type FinishRecord = Box<dyn FnOnce(&Answered<'_>) + Send>;
 
+/// What answers from a workspace say besides their own findings, such as that it may be old.
+pub type Notice = Arc<dyn Fn(&Snapshot) -> Option<Arc<Finding>> + Send + Sync>;
+
 /// How a call of `AssemblePrompt` was answered.
 #[derive(Debug)]
 pub struct Answered<'a> {
@@ -72,6 +75,8 @@ pub struct Backend {
     pub telemetry: Arc<dyn Telemetry>,
     /// Receives calls for their traces.
     pub tracer: Option<Tracer>,
+    /// Says what else callers should know of a workspace.
+    pub notice: Option<Notice>,
 }
 
 impl Backend {

@@ -18,7 +18,7 @@ mod revisions;
 mod watch;
 mod workspace;
 
-pub use backend::{Answered, Backend, Clock, FinishRecord, Profiles, ReadWorkspaceFile, Record};
+pub use backend::{Answered, Backend, Clock, FinishRecord, Notice, Profiles, ReadWorkspaceFile, Record};
 
 use std::{convert::Infallible, future::ready, sync::Arc};
 

@@ -22,6 +22,7 @@ use promptd_contract::{
     proto,
 };
 use promptd_core::{
+    finding::Finding,
     history::plan,
     id::Id,
     profile::{self, ReplyContract},
@@ -180,6 +181,9 @@ impl PromptService {
             prompt::count_tokens(&mut prompt, snapshot, profile, encoding);
         }
         prompt.add_findings(rendered.findings);
+        if let Some(notice) = self.backend.notice.as_ref().and_then(|notice| notice(snapshot)) {
+            prompt.add_findings([Finding::clone(&notice)]);
+        }
         prompt.cache_plan.behind_conversation = rendered.behind;
         let answer = encode::Answer {
             prompt: &prompt,

@@ -99,6 +99,10 @@ codes! {
     LayerFaulty = "LAYER_FAULTY", Warning, "Ask whoever runs the layers of the workspace: `promptd check` shows what it is.";
     /// The service failed while it loaded the workspace.
     LoadFailed = "LOAD_FAILED", Error, "Report it with the workspace's files; the last good version stays in use until the next change.";
+    /// What was published last of a workspace cannot be used.
+    PublicationInvalid = "PUBLICATION_INVALID", Error, "Do what the message says; the state that was published before stays in use until then.";
+    /// The place where workspaces are published does not answer: what is in use may be old.
+    SourceAway = "SOURCE_AWAY", Warning, "Bring etcd back; the log of the service says what it answers.";
     /// A file is larger than its reader takes.
     FileTooLarge = "FILE_TOO_LARGE", Error, "Make the file smaller.";
 

@@ -1,0 +1,229 @@
+//! The bytes of files: from memory, from the cache, from etcd, each checked against its hash.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use promptd_core::{
+    digest::{Digest, sha256_hex},
+    workspace::Tree,
+};
+use tokio::sync::Notify;
+
+use crate::{
+    cache::Cache,
+    client::Client,
+    error::{Error, ErrorKind},
+    layout::Prefix,
+    manifest::{FileEntry, Manifest},
+    tree::{Blob, Bytes, PublishedTree},
+};
+
+/// The most blobs, and about the most of their bytes, that are asked for at once.
+const BATCH: (usize, u64) = (64, 8 << 20);
+/// How many such requests are on their way.
+const REQUESTS: usize = 4;
+
+/// The bytes of files that are in use, each once.
+pub(crate) struct Blobs {
+    cache: Option<Arc<Cache>>,
+    held: Mutex<HashMap<Digest, Weak<Blob>>>,
+    damaged: Arc<Damaged>,
+}
+
+/// What could no longer be read from the cache.
+#[derive(Default)]
+pub(crate) struct Damaged {
+    blobs: Mutex<BTreeSet<Digest>>,
+    notify: Notify,
+}
+
+/// What was found of the blobs that were asked for: each, or why it cannot be used.
+pub(crate) type Found = BTreeMap<Digest, Result<Arc<Blob>, String>>;
+
+impl Blobs {
+    pub(crate) fn new(cache: Option<Arc<Cache>>) -> Self {
+        Self { cache, held: Mutex::default(), damaged: Arc::default() }
+    }
+
+    /// Finds all files of some manifests; only what is neither in memory nor in the cache is asked for. The error is of
+    /// the connection.
+    pub(crate) async fn find(
+        &self,
+        manifests: impl Iterator<Item = &Manifest>,
+        client: Option<&Client>,
+        prefix: &Prefix,
+    ) -> Result<Found, Error> {
+        let files: BTreeMap<Digest, u64> =
+            manifests.flat_map(|manifest| manifest.files.values()).map(|file| (file.sha256, file.bytes)).collect();
+        let mut found = Found::new();
+        let mut wanted = Vec::new();
+        for (sha256, size) in files {
+            match self.known(sha256, size) {
+                Some(blob) => _ = found.insert(sha256, Ok(blob)),
+                None => wanted.push((sha256, size)),
+            }
+        }
+        let Some(client) = client else {
+            let missing =
+                |sha256: Digest| format!("the file {} is not in the cache: etcd must answer first", sha256.to_hex());
+            found.extend(wanted.into_iter().map(|(sha256, _)| (sha256, Err(missing(sha256)))));
+            return Ok(found);
+        };
+        let batches = stream::iter(batches(wanted)).map(|batch| self.fetch(client, prefix, batch));
+        let fetched: Vec<Found> = batches.buffer_unordered(REQUESTS).try_collect().await?;
+        found.extend(fetched.into_iter().flatten());
+        Ok(found)
+    }
+
+    /// Waits until something in the cache is damaged, and takes what it is.
+    pub(crate) async fn damaged(&self) -> BTreeSet<Digest> {
+        loop {
+            let notified = self.damaged.notify.notified();
+            let damaged = std::mem::take(&mut *lock(&self.damaged.blobs));
+            if !damaged.is_empty() {
+                return damaged;
+            }
+            notified.await;
+        }
+    }
+
+    /// Forgets what nothing uses any more.
+    pub(crate) fn purge(&self) {
+        lock(&self.held).retain(|_, blob| blob.strong_count() > 0);
+    }
+
+    fn known(&self, sha256: Digest, size: u64) -> Option<Arc<Blob>> {
+        let held = lock(&self.held).get(&sha256).and_then(Weak::upgrade);
+        let is_there = |blob: &Arc<Blob>| match &blob.bytes {
+            Bytes::Held(_) => true,
+            Bytes::Cached(_) => self.cache.as_ref().is_some_and(|cache| cache.has(sha256, size)),
+        };
+        if let Some(blob) = held.filter(is_there) {
+            return Some(blob);
+        }
+        let cache = self.cache.as_ref().filter(|cache| cache.has(sha256, size))?;
+        Some(self.share(self.cached(cache, sha256, size)))
+    }
+
+    fn cached(&self, cache: &Arc<Cache>, sha256: Digest, size: u64) -> Blob {
+        let (cache, damaged) = (Arc::clone(cache), Arc::clone(&self.damaged));
+        let read = move || {
+            cache.read(sha256).inspect_err(|error| {
+                tracing::warn!(target: crate::LOG_TARGET, %error, "a file of the cache cannot be read: it is fetched again");
+                lock(&damaged.blobs).insert(sha256);
+                damaged.notify.notify_one();
+            })
+        };
+        Blob { sha256, size, bytes: Bytes::Cached(Box::new(read)) }
+    }
+
+    fn share(&self, blob: Blob) -> Arc<Blob> {
+        let blob = Arc::new(blob);
+        lock(&self.held).insert(blob.sha256, Arc::downgrade(&blob));
+        blob
+    }
+
+    async fn fetch(&self, client: &Client, prefix: &Prefix, batch: Vec<(Digest, u64)>) -> Result<Found, Error> {
+        let keys = batch.iter().map(|(sha256, _)| prefix.blob(*sha256)).collect();
+        let values = client.get_all(keys, 0).await?;
+        let mut found = Found::new();
+        let mut whole = Vec::new();
+        for ((sha256, size), value) in batch.into_iter().zip(values) {
+            match value.map(|kv| kv.value) {
+                None => _ = found.insert(sha256, Err(missing(sha256))),
+                Some(bytes) if bytes.len() as u64 == size && *sha256_hex(&bytes) == *sha256.to_hex() => {
+                    whole.push((sha256, bytes));
+                }
+                Some(_) => {
+                    let why = format!("the blob {} is not what its hash says: publish again", sha256.to_hex());
+                    found.insert(sha256, Err(why));
+                }
+            }
+        }
+        let kept = self.keep(whole).await;
+        found.extend(kept.into_iter().map(|blob| (blob.sha256, Ok(self.share(blob)))));
+        Ok(found)
+    }
+
+    /// Keeps files in the cache, or in memory where there is none, or no room in it.
+    async fn keep(&self, files: Vec<(Digest, Vec<u8>)>) -> Vec<Blob> {
+        let held = |(sha256, bytes): (Digest, Vec<u8>)| Blob {
+            sha256,
+            size: bytes.len() as u64,
+            bytes: Bytes::Held(bytes.into()),
+        };
+        let Some(cache) = &self.cache else { return files.into_iter().map(held).collect() };
+        let writer = Arc::clone(cache);
+        let written = tokio::task::spawn_blocking(move || {
+            let write = |(sha256, bytes): (Digest, Vec<u8>)| {
+                let is_kept = writer.write(sha256, &bytes).unwrap_or_else(|error| {
+                    tracing::warn!(target: crate::LOG_TARGET, %error, "a file cannot be kept in the cache");
+                    false
+                });
+                (sha256, bytes, is_kept)
+            };
+            files.into_iter().map(write).collect::<Vec<_>>()
+        });
+        let written = written.await.unwrap_or_default();
+        let blob = |(sha256, bytes, is_kept): (Digest, Vec<u8>, bool)| {
+            if is_kept { self.cached(cache, sha256, bytes.len() as u64) } else { held((sha256, bytes)) }
+        };
+        written.into_iter().map(blob).collect()
+    }
+}
+
+/// A manifest's tree of what was found, or why there is none.
+pub(crate) fn tree(manifest: &Manifest, found: &Found) -> Result<PublishedTree, String> {
+    let file = |(path, file): (&String, &FileEntry)| match found.get(&file.sha256) {
+        Some(Ok(blob)) if blob.size == file.bytes => Ok((path.clone(), Arc::clone(blob))),
+        Some(Ok(blob)) => Err(format!("{path}: the manifest says {} bytes, the blob has {}", file.bytes, blob.size)),
+        Some(Err(why)) => Err(format!("{path}: {why}")),
+        None => Err(format!("{path}: {}", missing(file.sha256))),
+    };
+    Ok(PublishedTree { files: manifest.files.iter().map(file).collect::<Result<_, _>>()? })
+}
+
+/// All bytes of a published state, by path.
+pub(crate) async fn contents(
+    manifest: &Manifest,
+    client: &Client,
+    prefix: &Prefix,
+) -> Result<BTreeMap<String, Vec<u8>>, Error> {
+    let found = Blobs::new(None).find(std::iter::once(manifest), Some(client), prefix).await?;
+    let tree = tree(manifest, &found).map_err(|why| Error::new(ErrorKind::Invalid, why))?;
+    let read = |path: &String| {
+        let bytes =
+            tree.read(path, usize::MAX).map_err(|error| Error::new(ErrorKind::Invalid, format!("{path} {error}")))?;
+        Ok((path.clone(), bytes.bytes))
+    };
+    tree.files.keys().map(read).collect()
+}
+
+fn missing(sha256: Digest) -> String {
+    format!("the blob {} is not in etcd: publish again", sha256.to_hex())
+}
+
+fn batches(wanted: Vec<(Digest, u64)>) -> Vec<Vec<(Digest, u64)>> {
+    let mut batches: Vec<Vec<_>> = Vec::new();
+    let mut room = 0;
+    for (sha256, size) in wanted {
+        match batches.last_mut().filter(|batch| batch.len() < BATCH.0 && size <= room) {
+            Some(batch) => {
+                room -= size;
+                batch.push((sha256, size));
+            }
+            None => {
+                room = BATCH.1.saturating_sub(size);
+                batches.push(vec![(sha256, size)]);
+            }
+        }
+    }
+    batches
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

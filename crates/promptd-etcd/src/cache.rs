@@ -1,0 +1,240 @@
+//! What was published, on the disk, for a start while etcd is away.
+//!
+//! `workspaces/ID` has a manifest below the SHA-256 of it, `blobs/` the files by theirs, `confirmed` when all of it was last
+//! known to be the newest. Whatever is not what its hash says counts as not there.
+
+use std::{
+    collections::BTreeSet,
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use jiff::Timestamp;
+use promptd_core::{
+    digest::{Digest, sha256_hex},
+    id::Id,
+    text::hex,
+};
+
+use crate::{
+    disk,
+    layout::Prefix,
+    manifest::{MAX_FILE_BYTES, MAX_MANIFEST_BYTES},
+    options,
+};
+
+/// The cache of one prefix, used by this process alone.
+pub(crate) struct Cache {
+    root: PathBuf,
+    max_bytes: u64,
+    /// Of all blobs.
+    bytes: AtomicU64,
+    /// A number for the name of a file that is being written.
+    writes: AtomicU64,
+    _lock: File,
+}
+
+impl Cache {
+    /// Opens the cache, and makes it where there is none.
+    pub(crate) fn open(options: &options::Cache, prefix: &Prefix) -> io::Result<Self> {
+        disk::create_folder(&options.dir)?;
+        let root = options.dir.join(&sha256_hex(prefix.as_str().as_bytes())[..16]);
+        for folder in ["", "blobs", "unfinished", "workspaces"] {
+            disk::create_folder(&root.join(folder))?;
+        }
+        let lock = disk::lock(&root.join("lock"))?;
+        for (name, _) in disk::list(&root.join("unfinished"))? {
+            disk::remove(&root.join("unfinished").join(name))?;
+        }
+        let cache = Self {
+            root,
+            max_bytes: options.max_bytes,
+            bytes: AtomicU64::new(0),
+            writes: AtomicU64::new(0),
+            _lock: lock,
+        };
+        let bytes = cache.blobs()?.into_iter().map(|(_, size)| size).sum();
+        cache.bytes.store(bytes, Relaxed);
+        Ok(cache)
+    }
+
+    /// The bytes of all blobs.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Whether it has a file of this hash and size.
+    pub(crate) fn has(&self, sha256: Digest, size: u64) -> bool {
+        disk::size(&self.blob(sha256)) == Some(size)
+    }
+
+    /// The bytes of a file. One that is not what its hash says is removed.
+    pub(crate) fn read(&self, sha256: Digest) -> io::Result<Vec<u8>> {
+        let bytes = disk::read(&self.blob(sha256), MAX_FILE_BYTES + 1)?;
+        if *sha256_hex(&bytes) == *sha256.to_hex() {
+            return Ok(bytes);
+        }
+        self.remove(sha256)?;
+        Err(io::ErrorKind::InvalidData.into())
+    }
+
+    /// Keeps a file; false: there is no room for it.
+    pub(crate) fn write(&self, sha256: Digest, bytes: &[u8]) -> io::Result<bool> {
+        let size = bytes.len() as u64;
+        if self.bytes.fetch_add(size, Relaxed) + size > self.max_bytes {
+            self.bytes.fetch_sub(size, Relaxed);
+            return Ok(false);
+        }
+        let path = self.blob(sha256);
+        let folder = path.parent().map_or(Ok(()), disk::create_folder);
+        let written = folder.and_then(|()| self.write_whole(&path, bytes));
+        written.inspect_err(|_| _ = self.bytes.fetch_sub(size, Relaxed)).map(|()| true)
+    }
+
+    /// Keeps a workspace's newest manifest.
+    pub(crate) fn keep(&self, id: &Id, manifest: &[u8]) -> io::Result<()> {
+        let text = [sha256_hex(manifest).as_bytes(), b"\n", manifest].concat();
+        self.write_whole(&self.workspace(id), &text)
+    }
+
+    /// Forgets a workspace.
+    pub(crate) fn forget(&self, id: &Id) -> io::Result<()> {
+        disk::remove(&self.workspace(id))
+    }
+
+    /// The manifests that are kept, but for damaged ones.
+    pub(crate) fn workspaces(&self) -> io::Result<Vec<(Id, Vec<u8>)>> {
+        let mut workspaces = Vec::new();
+        for (name, _) in disk::list(&self.root.join("workspaces"))? {
+            let Ok(id) = Id::parse(&name) else { continue };
+            let text = disk::read(&self.workspace(&id), MAX_MANIFEST_BYTES as u64 + 100)?;
+            match text.split_at_checked(Digest::HEX_DIGITS + 1) {
+                Some((hash, manifest)) if hash == format!("{}\n", sha256_hex(manifest)).as_bytes() => {
+                    workspaces.push((id, manifest.to_vec()));
+                }
+                _ => tracing::warn!(target: crate::LOG_TARGET, workspace = %id, "the cache has a damaged manifest"),
+            }
+        }
+        Ok(workspaces)
+    }
+
+    /// Notes that all of it was the newest then.
+    pub(crate) fn confirm(&self, at: Timestamp) -> io::Result<()> {
+        self.write_whole(&self.root.join("confirmed"), at.to_string().as_bytes())
+    }
+
+    /// When that was.
+    pub(crate) fn confirmed(&self) -> Option<Timestamp> {
+        std::str::from_utf8(&disk::read(&self.root.join("confirmed"), 100).ok()?).ok()?.parse().ok()
+    }
+
+    /// Removes the blobs that no workspace needs.
+    pub(crate) fn sweep(&self, needed: &BTreeSet<Digest>) -> io::Result<()> {
+        for (sha256, _) in self.blobs()? {
+            if !needed.contains(&sha256) {
+                self.remove(sha256)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&self, sha256: Digest) -> io::Result<()> {
+        let path = self.blob(sha256);
+        let size = disk::size(&path).unwrap_or_default();
+        disk::remove(&path)?;
+        self.bytes.fetch_sub(size, Relaxed);
+        Ok(())
+    }
+
+    fn blobs(&self) -> io::Result<Vec<(Digest, u64)>> {
+        let mut blobs = Vec::new();
+        for (start, _) in disk::list(&self.root.join("blobs"))? {
+            for (rest, size) in disk::list(&self.root.join("blobs").join(&start))? {
+                blobs.extend(hex::bytes(&format!("{start}{rest}")).map(|bytes| (Digest(bytes), size)));
+            }
+        }
+        Ok(blobs)
+    }
+
+    fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let number = self.writes.fetch_add(1, Relaxed);
+        disk::write(&self.root.join("unfinished").join(number.to_string()), path, bytes)
+    }
+
+    fn blob(&self, sha256: Digest) -> PathBuf {
+        let name = sha256.to_hex();
+        self.root.join("blobs").join(&name[..2]).join(&name[2..])
+    }
+
+    fn workspace(&self, id: &Id) -> PathBuf {
+        self.root.join("workspaces").join(id.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
+    use super::*;
+
+    fn open(dir: &Path, max_bytes: u64) -> Cache {
+        Cache::open(&options::Cache { dir: dir.join("cache"), max_bytes }, &Prefix::parse("/p").unwrap()).unwrap()
+    }
+
+    fn digest(bytes: &[u8]) -> Digest {
+        Digest(hex::bytes(&sha256_hex(bytes)).unwrap())
+    }
+
+    #[test]
+    fn what_is_kept_is_there_after_a_restart_for_its_owner_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let (id, at) = (Id::parse("ws").unwrap(), Timestamp::from_second(1_800_000_000).unwrap());
+        let cache = open(home.path(), 100);
+        assert!(cache.write(digest(b"one"), b"one").unwrap());
+        cache.keep(&id, b"{}").unwrap();
+        cache.confirm(at).unwrap();
+        let taken = Cache::open(
+            &options::Cache { dir: home.path().join("cache"), max_bytes: 1 },
+            &Prefix::parse("/p").unwrap(),
+        );
+        assert!(taken.is_err(), "another process has it");
+        drop(cache);
+        let cache = open(home.path(), 100);
+        assert!(cache.has(digest(b"one"), 3) && !cache.has(digest(b"two"), 3) && cache.bytes() == 3);
+        assert_eq!(cache.read(digest(b"one")).unwrap(), b"one");
+        assert_eq!((cache.workspaces().unwrap(), cache.confirmed()), (vec![(id, b"{}".to_vec())], Some(at)));
+        for path in [home.path().join("cache"), cache.root.clone(), cache.root.join("blobs")] {
+            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o700);
+        }
+        for path in [cache.blob(digest(b"one")), cache.root.join("workspaces/ws")] {
+            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn what_is_not_as_its_hash_says_counts_as_not_there() {
+        let home = tempfile::tempdir().unwrap();
+        let (cache, id) = (open(home.path(), 100), Id::parse("ws").unwrap());
+        cache.write(digest(b"one"), b"one").unwrap();
+        cache.keep(&id, b"{}").unwrap();
+        fs::write(cache.blob(digest(b"one")), "two").unwrap();
+        let manifest = fs::read_to_string(cache.workspace(&id)).unwrap();
+        fs::write(cache.workspace(&id), manifest.replace("{}", "[]")).unwrap();
+        assert_eq!(cache.read(digest(b"one")).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert!(!cache.has(digest(b"one"), 3) && cache.bytes() == 0);
+        assert!(cache.workspaces().unwrap().is_empty());
+    }
+
+    #[test]
+    fn it_takes_no_more_than_its_bound_and_drops_what_nothing_needs() {
+        let home = tempfile::tempdir().unwrap();
+        let cache = open(home.path(), 6);
+        assert!(cache.write(digest(b"one"), b"one").unwrap() && cache.write(digest(b"two"), b"two").unwrap());
+        assert!(!cache.write(digest(b"six"), b"six").unwrap());
+        cache.sweep(&[digest(b"two")].into()).unwrap();
+        assert!(!cache.has(digest(b"one"), 3) && cache.has(digest(b"two"), 3) && cache.bytes() == 3);
+        assert!(cache.write(digest(b"six"), b"six").unwrap());
+    }
+}

@@ -1,0 +1,111 @@
+//! Removing what nothing needs: the oldest states of each workspace, and files that no state which is held names.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use promptd_core::{digest::Digest, text::hex};
+
+use crate::{
+    client::{Client, MAX_OPERATIONS, delete, unchanged},
+    clock,
+    error::{Error, ErrorKind},
+    layout::{self, Prefix},
+    manifest::Manifest,
+    proto::KeyValue,
+};
+
+/// How long a file is spared that no state names: whoever publishes writes files first.
+const SPARED: Duration = Duration::from_secs(60 * 60);
+
+/// What was removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// States of workspaces.
+    pub revisions: usize,
+    /// Files.
+    pub blobs: usize,
+}
+
+/// Removes all but the newest `keep` states of each workspace, then the files that no state names and that are older than an
+/// hour. What someone else changes meanwhile stays.
+pub async fn collect(client: &Client, prefix: &Prefix, keep: usize) -> Result<Removed, Error> {
+    let histories = client.list(&prefix.histories()).await?;
+    let (kept, surplus) = split(histories.keys, keep.max(1));
+    let revisions = remove(client, surplus).await?;
+    let held = read(client, kept, clock::timestamp()).await?;
+    let blobs = client.list(&prefix.blobs()).await?.keys;
+    let is_needless = |kv: &KeyValue| {
+        let sha256 = layout::name(&kv.key).and_then(hex::bytes).map(Digest);
+        kv.mod_revision <= held.old && sha256.is_some_and(|sha256| !held.files.contains(&sha256))
+    };
+    let blobs = remove(client, blobs.into_iter().filter(is_needless).collect()).await?;
+    Ok(Removed { revisions, blobs })
+}
+
+/// The newest keys of each workspace, and the others.
+fn split(keys: Vec<KeyValue>, keep: usize) -> (Vec<KeyValue>, Vec<KeyValue>) {
+    let mut by_workspace: BTreeMap<Vec<u8>, Vec<KeyValue>> = BTreeMap::new();
+    for kv in keys {
+        let folder = kv.key.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
+        by_workspace.entry(kv.key[..folder].to_vec()).or_default().push(kv);
+    }
+    let (mut kept, mut surplus) = (Vec::new(), Vec::new());
+    for mut keys in by_workspace.into_values() {
+        let newest = keys.split_off(keys.len().saturating_sub(keep));
+        kept.extend(newest);
+        surplus.extend(keys);
+    }
+    (kept, surplus)
+}
+
+/// What the states that are held say.
+#[derive(Default)]
+struct Held {
+    /// The files that they name.
+    files: BTreeSet<Digest>,
+    /// A revision of etcd that is an hour old: that of the newest state which is. What was not written since is as old.
+    old: i64,
+}
+
+async fn read(client: &Client, keys: Vec<KeyValue>, now: Timestamp) -> Result<Held, Error> {
+    let mut held = Held::default();
+    let keys: Vec<_> = keys.into_iter().map(|kv| kv.key).collect();
+    for keys in keys.chunks(MAX_OPERATIONS) {
+        for kv in client.get_all(keys.to_vec(), 0).await?.into_iter().flatten() {
+            let key = String::from_utf8_lossy(&kv.key);
+            // What it names cannot be known: then nothing may be removed.
+            let manifest = Manifest::read(&kv.value)
+                .map_err(|why| Error::new(ErrorKind::Invalid, format!("{key} in etcd: {why}")))?;
+            let age: Duration = now.duration_since(manifest.time).try_into().unwrap_or_default();
+            if age >= SPARED {
+                held.old = held.old.max(kv.mod_revision);
+            }
+            held.files.extend(manifest.files.values().map(|file| file.sha256));
+        }
+    }
+    Ok(held)
+}
+
+/// Removes the keys that are as they were listed.
+async fn remove(client: &Client, keys: Vec<KeyValue>) -> Result<usize, Error> {
+    let mut removed = 0;
+    for batch in keys.chunks(MAX_OPERATIONS) {
+        if remove_together(client, batch).await? {
+            removed += batch.len();
+            continue;
+        }
+        for one in batch {
+            removed += usize::from(remove_together(client, std::slice::from_ref(one)).await?);
+        }
+    }
+    Ok(removed)
+}
+
+async fn remove_together(client: &Client, keys: &[KeyValue]) -> Result<bool, Error> {
+    let compare = keys.iter().map(|kv| unchanged(kv.key.clone(), kv.mod_revision)).collect();
+    let operations = keys.iter().map(|kv| delete(kv.key.clone())).collect();
+    Ok(client.transact(compare, operations).await?.succeeded)
+}

@@ -1,0 +1,118 @@
+//! Where everything is in etcd.
+//!
+//! Below the prefix: `blobs/SHA256` has the bytes of a file, `workspaces/ID` the newest manifest of a workspace, and
+//! `history/ID/SEQUENCE` every manifest that was.
+
+use std::fmt;
+
+use promptd_core::{digest::Digest, id::Id};
+
+/// The start of all keys: one `/` before each of its names, none at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prefix(String);
+
+/// The grammar of a [`Prefix`] as a regular expression; a `/` at the end is left out.
+pub const PREFIX_PATTERN: &str = r"^(/[A-Za-z0-9._-]+)+/?$";
+
+/// The keys from one on, up to another that is not among them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeyRange {
+    pub(crate) from: Vec<u8>,
+    pub(crate) to: Vec<u8>,
+}
+
+impl Prefix {
+    /// Checks `text` against the grammar.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.strip_suffix('/').unwrap_or(text);
+        let is_name = |name: &str| {
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+        };
+        match text.strip_prefix('/') {
+            Some(names) if names.split('/').all(is_name) => Ok(Self(text.to_owned())),
+            _ => Err("a prefix such as `/promptd`: names of A-Z a-z 0-9 . _ -, each with a `/` before it".to_owned()),
+        }
+    }
+
+    /// As text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn blob(&self, sha256: Digest) -> Vec<u8> {
+        format!("{}/blobs/{}", self.0, sha256.to_hex()).into_bytes()
+    }
+
+    pub(crate) fn blobs(&self) -> KeyRange {
+        below(&format!("{}/blobs/", self.0))
+    }
+
+    pub(crate) fn workspace(&self, id: &Id) -> Vec<u8> {
+        format!("{}/workspaces/{id}", self.0).into_bytes()
+    }
+
+    pub(crate) fn workspaces(&self) -> KeyRange {
+        below(&format!("{}/workspaces/", self.0))
+    }
+
+    /// Ten digits, so that keys are in the order of their numbers.
+    pub(crate) fn history(&self, id: &Id, sequence: u64) -> Vec<u8> {
+        format!("{}/history/{id}/{sequence:010}", self.0).into_bytes()
+    }
+
+    pub(crate) fn history_of(&self, id: &Id) -> KeyRange {
+        below(&format!("{}/history/{id}/", self.0))
+    }
+
+    pub(crate) fn histories(&self) -> KeyRange {
+        below(&format!("{}/history/", self.0))
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn below(folder: &str) -> KeyRange {
+    let from = folder.as_bytes().to_vec();
+    let mut to = from.clone();
+    // `0` is the byte behind `/`.
+    to.pop();
+    to.push(b'/' + 1);
+    KeyRange { from, to }
+}
+
+/// The last name of a key.
+pub(crate) fn name(key: &[u8]) -> Option<&str> {
+    std::str::from_utf8(key).ok()?.rsplit('/').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_names_with_slashes_before_them() {
+        for (text, prefix) in [("/promptd", "/promptd"), ("/a/b-c/", "/a/b-c"), ("/a.b_c/9", "/a.b_c/9")] {
+            assert_eq!(Prefix::parse(text).unwrap().as_str(), prefix);
+        }
+        for bad in ["", "/", "promptd", "//a", "/a//b", "/a b", "/a//", "/ä"] {
+            assert!(Prefix::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_range_has_the_keys_of_its_folder_and_no_others() {
+        let prefix = Prefix::parse("/p").unwrap();
+        let (a, ab) = (Id::parse("a").unwrap(), Id::parse("a-b").unwrap());
+        let KeyRange { from, to } = prefix.history_of(&a);
+        let has = |key: Vec<u8>| from <= key && key < to;
+        assert!(has(prefix.history(&a, 1)) && has(prefix.history(&a, 9_999_999_999)));
+        assert!(!has(prefix.history(&ab, 1)) && !has(prefix.workspace(&a)) && !has(b"/p/history/a".to_vec()));
+        assert!(prefix.history(&a, 9) < prefix.history(&a, 10));
+        assert_eq!(name(&prefix.workspace(&ab)), Some("a-b"));
+    }
+}

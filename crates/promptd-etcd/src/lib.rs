@@ -1,0 +1,35 @@
+//! Workspaces in etcd: read, watched, cached, published.
+//!
+//! [`Mirror`] follows everything below a prefix and has each workspace as a tree of bytes; what those mean is not known here.
+//! [`publish`] writes workspaces in one transaction, [`history`] reads and restores earlier states, [`gc`] removes what
+//! nothing needs. [`layout`] says where everything is.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+#![warn(unreachable_pub)]
+
+mod blobs;
+mod cache;
+mod client;
+mod clock;
+mod disk;
+mod error;
+pub mod gc;
+pub mod history;
+pub mod layout;
+mod manifest;
+mod mirror;
+mod options;
+mod proto;
+pub mod publish;
+mod status;
+mod tree;
+
+pub use client::Client;
+pub use error::{Error, ErrorKind};
+pub use manifest::{FORMAT, FileEntry, MAX_FILE_BYTES, MAX_FILES, Manifest};
+pub use mirror::{Mirror, Workspace};
+pub use options::{Cache, Credentials, Options, ReadCredentials, Tls};
+pub use status::Status;
+
+/// What the log lines of this crate are filtered by.
+const LOG_TARGET: &str = "promptd::etcd";

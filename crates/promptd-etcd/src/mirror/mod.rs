@@ -1,0 +1,166 @@
+//! Everything below the prefix, followed: read by range, watched from that revision, and read by range again after a break,
+//! a compaction, and now and then.
+//!
+//! A change is taken over whole: a workspace's new files are all there before its tree is replaced, and what one
+//! transaction changed is replaced together.
+
+mod session;
+mod state;
+
+use std::{collections::BTreeSet, io, sync::Arc, time::Duration};
+
+use promptd_core::{digest::Digest, finding::Finding, id::Id, workspace::Tree};
+use tokio::{sync::watch, task::JoinHandle, time::timeout};
+
+use self::{
+    session::{First, Session},
+    state::{OF_CACHE, Published, State},
+};
+use crate::{
+    blobs::Blobs,
+    cache::Cache,
+    error::{Error, ErrorKind},
+    manifest::Manifest,
+    options::{Options, ReadCredentials},
+    status::Status,
+};
+
+/// How long a start waits for etcd, before it goes on with what the cache has.
+const START_LIMIT: Duration = Duration::from_secs(5);
+
+/// The workspaces of etcd, followed; dropping it stops that.
+pub struct Mirror {
+    state: Arc<State>,
+    status: Arc<Status>,
+    task: JoinHandle<()>,
+}
+
+/// A workspace as it is in etcd.
+pub struct Workspace {
+    /// Its newest state that can be used; `None`: there never was one.
+    pub tree: Option<Arc<dyn Tree + Send + Sync>>,
+    /// Why a newer one cannot be used.
+    pub fault: Option<Finding>,
+}
+
+impl Mirror {
+    /// Reads everything, and begins to follow it. Where etcd does not answer soon, it goes on with what the cache has. The
+    /// error is of the cache.
+    pub async fn start(options: Options, credentials: ReadCredentials, status: Arc<Status>) -> Result<Self, Error> {
+        let opened = options.clone();
+        let cache = tokio::task::spawn_blocking(move || open_cache(&opened)).await;
+        let cache = cache.map_err(|error| Error::new(ErrorKind::Invalid, error.to_string()))??.map(Arc::new);
+        if let Some(at) = cache.as_ref().and_then(|cache| cache.confirmed()) {
+            status.set_confirmed(at);
+        }
+        let state = Arc::new(State::new(Blobs::new(cache.clone()), options.prefix.clone()));
+        let (first, mut read) = watch::channel(First::Connecting);
+        let session = Session {
+            options,
+            credentials,
+            state: Arc::clone(&state),
+            status: Arc::clone(&status),
+            cache: cache.clone(),
+            first,
+        };
+        let task = tokio::spawn(session.run());
+        if !is_read(&mut read).await {
+            if let Some(cache) = cache {
+                restore(&state, cache).await?;
+            }
+            let workspaces = state.ids().len();
+            tracing::warn!(target: crate::LOG_TARGET, workspaces, "etcd does not answer: starting with what the cache has");
+        }
+        Ok(Self { state, status, task })
+    }
+
+    /// How it is going.
+    #[must_use]
+    pub fn status(&self) -> &Arc<Status> {
+        &self.status
+    }
+
+    /// The workspaces that there are, in order.
+    #[must_use]
+    pub fn ids(&self) -> Vec<Id> {
+        self.state.ids()
+    }
+
+    /// A workspace; `None`: it does not exist.
+    #[must_use]
+    pub fn workspace(&self, id: &Id) -> Option<Workspace> {
+        self.state.workspace(id)
+    }
+
+    /// Waits until workspaces have changed since the last time, and says which.
+    pub async fn changed(&self) -> Vec<Id> {
+        self.state.changed().await
+    }
+
+    /// The same without waiting.
+    #[must_use]
+    pub fn take_changed(&self) -> Vec<Id> {
+        self.state.take_changed()
+    }
+}
+
+impl Drop for Mirror {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Waits until everything was read once, however long that takes; false: no member answers.
+async fn is_read(first: &mut watch::Receiver<First>) -> bool {
+    loop {
+        let connected = first.wait_for(|first| *first != First::Connecting);
+        if !matches!(timeout(START_LIMIT, connected).await, Ok(Ok(_))) {
+            return false;
+        }
+        match first.wait_for(|first| *first != First::Reading).await.map(|first| *first) {
+            Ok(First::Done) => return true,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+fn open_cache(options: &Options) -> Result<Option<Cache>, Error> {
+    let Some(cache) = &options.cache else { return Ok(None) };
+    let failed = |error: io::Error| {
+        let dir = cache.dir.display();
+        let message = match error.kind() {
+            io::ErrorKind::WouldBlock => {
+                format!("the cache {dir} is used by another process: give each a folder of its own")
+            }
+            _ => format!("the cache {dir} cannot be used: {error}"),
+        };
+        Error::new(ErrorKind::Invalid, message)
+    };
+    Cache::open(cache, &options.prefix).map(Some).map_err(failed)
+}
+
+/// Takes over what the cache has of an earlier run, but for workspaces of which a file is damaged or not there.
+async fn restore(state: &State, cache: Arc<Cache>) -> Result<(), Error> {
+    let read = tokio::task::spawn_blocking(move || {
+        let workspaces = cache.workspaces()?;
+        let manifests = workspaces.iter().filter_map(|(_, json)| Manifest::read(json).ok());
+        let files: BTreeSet<Digest> =
+            manifests.flat_map(|manifest| manifest.files.into_values()).map(|file| file.sha256).collect();
+        // What is not as its hash says is removed by that, and then not there.
+        for sha256 in files {
+            let _ = cache.read(sha256);
+        }
+        io::Result::Ok(workspaces)
+    });
+    let workspaces = match read.await {
+        Ok(Ok(workspaces)) => workspaces,
+        Ok(Err(error)) => {
+            tracing::warn!(target: crate::LOG_TARGET, %error, "the cache cannot be read");
+            return Ok(());
+        }
+        Err(error) => return Err(Error::new(ErrorKind::Invalid, error.to_string())),
+    };
+    let published = workspaces.into_iter().map(|(id, json)| Published { id, mod_revision: OF_CACHE, json: Some(json) });
+    state.take(published.collect(), None, None).await
+}

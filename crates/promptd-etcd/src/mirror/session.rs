@@ -1,0 +1,252 @@
+//! Connections to etcd, one after another, and what is done with each.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    convert::Infallible,
+    io,
+    sync::Arc,
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use promptd_core::{
+    digest::Digest,
+    id::{Id, InvalidId},
+};
+use tokio::{
+    sync::watch,
+    time::{Instant, MissedTickBehavior, interval, interval_at},
+};
+
+use super::state::{Published, State};
+use crate::{
+    LOG_TARGET,
+    cache::Cache,
+    client::{Client, MAX_OPERATIONS},
+    clock,
+    error::{Error, ErrorKind},
+    layout,
+    options::{Options, ReadCredentials},
+    proto::{WatchResponse, event::EventType},
+    status::Status,
+};
+
+/// How often it is looked whether etcd still answers.
+const PROBE_INTERVAL: Duration = Duration::from_secs(2);
+/// How often everything is compared with etcd, for what no event reported.
+const RECONCILE_INTERVAL: Duration = Duration::from_secs(5 * 60);
+/// How often the cache is told that it is the newest.
+const CONFIRM_INTERVAL: Duration = Duration::from_secs(30);
+/// How soon the next member is tried; each further try waits twice as long.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
+const LONGEST_RETRY: Duration = Duration::from_secs(2);
+
+pub(super) struct Session {
+    pub(super) options: Options,
+    pub(super) credentials: ReadCredentials,
+    pub(super) state: Arc<State>,
+    pub(super) status: Arc<Status>,
+    pub(super) cache: Option<Arc<Cache>>,
+    /// How far reading everything for the first time is.
+    pub(super) first: watch::Sender<First>,
+}
+
+/// How far reading everything for the first time is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum First {
+    Connecting,
+    Reading,
+    Done,
+}
+
+impl Session {
+    /// Follows etcd until it is dropped.
+    pub(super) async fn run(self) {
+        let mut retry = FIRST_RETRY;
+        let mut member = 0;
+        loop {
+            let before = self.status.reconciles.get();
+            let Err(error) = self.follow(member).await;
+            self.advance(First::Connecting);
+            if self.status.reconciles.get() > before {
+                retry = FIRST_RETRY;
+            }
+            tracing::debug!(target: LOG_TARGET, %error, "the connection to etcd has ended");
+            self.status.lose(&error, clock::timestamp());
+            tokio::time::sleep(retry).await;
+            retry = (retry * 2).min(LONGEST_RETRY);
+            member += 1;
+        }
+    }
+
+    /// One connection: everything by range, then by events.
+    async fn follow(&self, member: usize) -> Result<Infallible, Error> {
+        let client = Client::connect(&self.options, &self.credentials, member).await?;
+        self.advance(First::Reading);
+        let mut revision = self.reconcile(&client).await?;
+        if self.advance(First::Done) {
+            self.report_start(&client);
+        } else {
+            tracing::info!(target: LOG_TARGET, address = client.address(), "connected to etcd again");
+        }
+        let mut confirmed = self.confirm(None).await;
+        // Events up to here are of what was read by range already.
+        let mut read = revision;
+        loop {
+            let mut events = client.watch(&self.options.prefix.workspaces(), revision + 1).await?;
+            let mut probes = interval(PROBE_INTERVAL);
+            probes.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let mut reconciles = interval_at(Instant::now() + RECONCILE_INTERVAL, RECONCILE_INTERVAL);
+            loop {
+                tokio::select! {
+                    event = events.message() => match event {
+                        Ok(Some(event)) if event.canceled => {
+                            read = self.recover(&client, &event).await?;
+                            revision = read;
+                            break;
+                        }
+                        Ok(Some(event)) => revision = self.take_event(&client, event, read).await?.max(revision),
+                        Ok(None) => return Err(Error::unreachable(client.address(), "it has ended the watch")),
+                        Err(status) => return Err(client.ended(&status)),
+                    },
+                    _ = probes.tick() => {
+                        client.probe(&self.options.prefix.workspaces()).await?;
+                        confirmed = self.confirm(Some(confirmed)).await;
+                    }
+                    _ = reconciles.tick() => read = self.reconcile(&client).await?,
+                    damaged = self.state.blobs.damaged() => self.repair(&client, &damaged).await?,
+                }
+            }
+        }
+    }
+
+    /// Says how far the first reading is; false: it was done before.
+    fn advance(&self, to: First) -> bool {
+        self.first.send_if_modified(|first| {
+            let is_open = *first != First::Done;
+            if is_open {
+                *first = to;
+            }
+            is_open
+        })
+    }
+
+    fn report_start(&self, client: &Client) {
+        let (address, prefix, workspaces) = (client.address(), &self.options.prefix, self.state.ids().len());
+        tracing::info!(target: LOG_TARGET, address, %prefix, workspaces, "connected to etcd");
+        if workspaces == 0 {
+            tracing::warn!(target: LOG_TARGET, %prefix, "etcd has no workspace below the prefix: publish one, or correct `workspaces.etcd.prefix`");
+        }
+    }
+
+    /// Compares everything with etcd, and takes over what differs. Gives the revision that it is of.
+    async fn reconcile(&self, client: &Client) -> Result<i64, Error> {
+        let listed = client.list(&self.options.prefix.workspaces()).await?;
+        let now: BTreeMap<Id, i64> =
+            listed.keys.iter().filter_map(|kv| Some((id_of(&kv.key)?, kv.mod_revision))).collect();
+        let (differing, gone) = self.state.differing(&now);
+        for ids in differing.chunks(MAX_OPERATIONS) {
+            self.read_again(client, ids, listed.revision).await?;
+        }
+        let gone = gone.into_iter().map(|id| Published { id, mod_revision: listed.revision, json: None });
+        self.take(client, gone.collect()).await?;
+        self.status.reconciles.inc();
+        self.state.blobs.purge();
+        self.sweep().await;
+        Ok(listed.revision)
+    }
+
+    /// Reads manifests at a revision; 0: as they are now.
+    async fn read_again(&self, client: &Client, ids: &[Id], revision: i64) -> Result<(), Error> {
+        let keys = ids.iter().map(|id| self.options.prefix.workspace(id)).collect();
+        let values = client.get_all(keys, revision).await?;
+        let published = ids.iter().zip(values).map(|(id, kv)| {
+            let (mod_revision, json) = kv.map_or((revision, None), |kv| (kv.mod_revision, Some(kv.value)));
+            Published { id: id.clone(), mod_revision, json }
+        });
+        self.take(client, published.collect()).await
+    }
+
+    /// The watch was ended by etcd: where what it should begin with is compacted, everything is compared.
+    async fn recover(&self, client: &Client, event: &WatchResponse) -> Result<i64, Error> {
+        if event.compact_revision == 0 {
+            return Err(Error::new(
+                ErrorKind::Away,
+                format!("etcd at {} ends the watch: {}", client.address(), event.cancel_reason),
+            ));
+        }
+        self.reconcile(client).await
+    }
+
+    /// Takes over what an answer of the watch has behind the revision that was `read`: whole revisions of etcd, and of each
+    /// workspace the last of them.
+    async fn take_event(&self, client: &Client, response: WatchResponse, read: i64) -> Result<i64, Error> {
+        let mut newest = BTreeMap::new();
+        for event in response.events {
+            let is_removed = event.r#type() == EventType::Delete;
+            let Some(kv) = event.kv.filter(|kv| kv.mod_revision > read) else { continue };
+            let Some(id) = id_of(&kv.key) else { continue };
+            let json = (!is_removed).then_some(kv.value);
+            newest.insert(id.clone(), Published { id, mod_revision: kv.mod_revision, json });
+        }
+        self.take(client, newest.into_values().collect()).await?;
+        Ok(response.header.map_or(0, |header| header.revision))
+    }
+
+    async fn repair(&self, client: &Client, damaged: &BTreeSet<Digest>) -> Result<(), Error> {
+        for ids in self.state.with_files(damaged).chunks(MAX_OPERATIONS) {
+            self.read_again(client, ids, 0).await?;
+        }
+        Ok(())
+    }
+
+    async fn take(&self, client: &Client, published: Vec<Published>) -> Result<(), Error> {
+        if published.is_empty() {
+            return Ok(());
+        }
+        let count = published.len() as u64;
+        self.state.take(published, Some(client), self.cache.as_ref()).await?;
+        self.status.publishes.inc_by(count);
+        self.status.faulty.set(i64::try_from(self.state.faulty()).unwrap_or(i64::MAX));
+        Ok(())
+    }
+
+    /// etcd has answered: all that is served is the newest. `last`: when the cache was told.
+    async fn confirm(&self, last: Option<Timestamp>) -> Timestamp {
+        let now = clock::timestamp();
+        self.status.confirm(now);
+        let age: Duration = last.and_then(|last| now.duration_since(last).try_into().ok()).unwrap_or(CONFIRM_INTERVAL);
+        let Some(last) = last.filter(|_| age < CONFIRM_INTERVAL) else {
+            self.with_cache(move |cache| cache.confirm(now)).await;
+            return now;
+        };
+        last
+    }
+
+    /// Removes from the cache what is no longer in use.
+    async fn sweep(&self) {
+        if self.cache.is_some() {
+            let files = self.state.files();
+            self.with_cache(move |cache| cache.sweep(&files)).await;
+        }
+    }
+
+    async fn with_cache(&self, work: impl FnOnce(&Cache) -> io::Result<()> + Send + 'static) {
+        let Some(cache) = self.cache.clone() else { return };
+        let done = tokio::task::spawn_blocking(move || (work(&cache), cache.bytes())).await;
+        let Ok((done, bytes)) = done else { return };
+        self.status.cached.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+        if let Err(error) = done {
+            tracing::warn!(target: LOG_TARGET, %error, "the cache cannot be written");
+        }
+    }
+}
+
+/// The workspace of a key. A name that is no id is another program's.
+fn id_of(key: &[u8]) -> Option<Id> {
+    let name = layout::name(key)?;
+    let warn = |invalid: &InvalidId| {
+        tracing::warn!(target: LOG_TARGET, key = %String::from_utf8_lossy(key), "not a workspace: its name {invalid}");
+    };
+    Id::parse(name).inspect_err(warn).ok()
+}

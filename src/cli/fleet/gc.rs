@@ -1,0 +1,30 @@
+//! `promptd gc`: removes what was published and nothing needs any more.
+
+use std::process::ExitCode;
+
+use promptd_etcd::gc::{Removed, collect};
+
+use super::{Place, failure};
+use crate::cli::{CommandResult, counted, print};
+
+/// Removes all but the newest revisions of each published workspace, and the files that no revision has.
+///
+/// Files that were written within the last hour stay: someone may be about to publish them.
+#[derive(clap::Args)]
+pub(in crate::cli) struct Arguments {
+    /// How many revisions of each workspace are kept.
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    keep: u32,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
+    let Arguments { keep, place } = arguments;
+    let Removed { revisions, blobs } = place.run(async |connection| {
+        let keep = usize::try_from(*keep).unwrap_or(usize::MAX);
+        collect(&connection.client, &connection.prefix, keep).await.map_err(|e| failure(&e))
+    })?;
+    print(format_args!("removed: {}, {}\n", counted(revisions as u64, "revision"), counted(blobs as u64, "file")))?;
+    Ok(ExitCode::SUCCESS)
+}

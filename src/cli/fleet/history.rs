@@ -1,0 +1,47 @@
+//! `promptd history`: what was published of a workspace.
+
+use std::process::ExitCode;
+
+use promptd_core::id::Id;
+use promptd_etcd::history::{self, Past};
+
+use super::{Place, failure, short};
+use crate::cli::{CommandResult, Failure, print};
+
+/// Lists the revisions of a published workspace that are held, the newest first: number, revision, time, author, message.
+#[derive(clap::Args)]
+pub(in crate::cli) struct Arguments {
+    /// The workspace.
+    #[arg(value_name = "ID", value_parser = super::id)]
+    id: Id,
+    /// How many, at most.
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
+    count: usize,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
+    let Arguments { id, count, place } = arguments;
+    let past = place.run(async |connection| {
+        history::list(&connection.client, &connection.prefix, id, *count).await.map_err(|e| failure(&e))
+    })?;
+    if past.is_empty() {
+        return Err(Failure::run(format!("nothing was published of {id}")));
+    }
+    for Past { revision, manifest } in &past {
+        let (author, message) = (one_line(&manifest.author), one_line(&manifest.message));
+        print(format_args!(
+            "{:>5}  {}  {:.0}  {author}  {message}\n",
+            manifest.sequence,
+            short(*revision),
+            manifest.time
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What others wrote, without what could move the cursor.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

@@ -1,0 +1,79 @@
+//! `promptd pull`: a published workspace into a folder.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use promptd_core::id::Id;
+use promptd_etcd::{
+    history::{self, Past},
+    publish::heads,
+};
+
+use super::{Connection, Place, base, failure, short};
+use crate::cli::{CommandResult, Failure, print};
+
+/// Writes a published workspace into a folder.
+///
+/// `.promptd/published` in it says which revision it is, so that `promptd publish` tells you if someone has published since.
+#[derive(clap::Args)]
+pub(in crate::cli) struct Arguments {
+    /// The workspace.
+    #[arg(value_name = "ID", value_parser = super::id)]
+    id: Id,
+    /// The folder; it must not exist, or be empty.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// A number or the first digits of a revision, as `promptd history` shows them; default: the newest.
+    #[arg(long, value_name = "REVISION")]
+    revision: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
+    let Arguments { id, folder, revision, place } = arguments;
+    let shown = folder.display();
+    if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(Failure::run(format!("{shown} is not empty: give a folder that is, or that does not exist")));
+    }
+    let (past, files) = place.run(async |connection| {
+        let past = find(connection, id, revision.as_deref()).await?;
+        let files = history::files(&connection.client, &connection.prefix, &past.manifest).await;
+        Ok((past, files.map_err(|e| failure(&e))?))
+    })?;
+    write_all(folder, &files)?;
+    base::write(folder, id, past.revision)?;
+    print(format_args!("{shown}: {id}, revision {} ({})\n", past.manifest.sequence, short(past.revision)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A state by name, or the newest.
+async fn find(connection: &Connection, id: &Id, name: Option<&str>) -> Result<Past, Failure> {
+    let Connection { client, prefix } = connection;
+    let found = match name {
+        Some(name) => history::find(client, prefix, id, name).await.map(Some),
+        None => heads(client, prefix, std::slice::from_ref(id)).await.map(|mut heads| {
+            heads.pop().flatten().map(|head| Past { revision: head.revision, manifest: head.manifest })
+        }),
+    };
+    let found = found.map_err(|e| failure(&e))?;
+    found.ok_or_else(|| Failure::run(format!("there is no workspace {id} below {prefix} in etcd")))
+}
+
+/// Writes files below a folder, none of which is there.
+pub(super) fn write_all(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), Failure> {
+    files.iter().try_for_each(|(path, bytes)| write(&folder.join(path), bytes))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |error| Failure::run(format!("cannot write {}: {error}", path.display()));
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(failed)?;
+    }
+    fs::File::create_new(path).and_then(|mut file| file.write_all(bytes)).map_err(failed)
+}

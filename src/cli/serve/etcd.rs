@@ -1,0 +1,124 @@
+//! Workspaces of etcd while the service runs.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+use jiff::Timestamp;
+use prometheus_client::registry::{Registry, Unit};
+use promptd::{
+    config::{Config, Etcd, EtcdCredentials},
+    grpc::Notice,
+};
+use promptd_core::id::Id;
+use promptd_etcd::{Credentials, Mirror, ReadCredentials, Status, Tls};
+use promptd_source::{Contents, External, ExternalWorkspace, FileSet, Source, read_files};
+
+use super::Failure;
+
+/// The workspaces of etcd: none until it is started.
+pub(super) struct Fleet {
+    config: Etcd,
+    status: Arc<Status>,
+    mirror: OnceLock<Mirror>,
+}
+
+/// The workspaces of the etcd that the config names.
+pub(super) fn prepare(config: &Config, registry: &mut Registry) -> Option<Arc<Fleet>> {
+    let config = config.etcd.clone()?;
+    let status = Arc::new(Status::default());
+    registry.register("etcd_connected", "1 while etcd answers", status.connected.clone());
+    let help = "When what is served was last known to be the newest, since 1970; 0: never";
+    registry.register_with_unit("etcd_confirmed", help, Unit::Seconds, status.confirmed.clone());
+    registry.register("etcd_reconciles", "Times that everything was compared with etcd", status.reconciles.clone());
+    registry.register("etcd_publishes", "Published workspaces that were taken over", status.publishes.clone());
+    registry.register("etcd_failures", "Times that no member of etcd could be used", status.failures.clone());
+    let help = "Workspaces of which the newest published state cannot be used";
+    registry.register("etcd_faulty_workspaces", help, status.faulty.clone());
+    registry.register_with_unit("etcd_cache", "What the cache takes of the disk", Unit::Bytes, status.cached.clone());
+    Some(Arc::new(Fleet { config, status, mirror: OnceLock::new() }))
+}
+
+impl Fleet {
+    /// Reads what is published, and begins to follow it.
+    pub(super) async fn start(&self) -> Result<(), Failure> {
+        let Etcd { options, credentials } = self.config.clone();
+        let mirror = Mirror::start(options, reader(credentials), Arc::clone(&self.status)).await;
+        let mirror = mirror.map_err(|error| Failure::input(format!("error: cannot start with etcd: {error}")))?;
+        // All of them are loaded when the source starts.
+        let _ = mirror.take_changed();
+        self.mirror.get_or_init(|| mirror);
+        Ok(())
+    }
+
+    /// Tells the source what changes, for as long as the runtime lives.
+    pub(super) fn tell(self: Arc<Self>, source: Arc<OnceLock<Source>>) {
+        tokio::spawn(async move {
+            let (Some(mirror), Some(source)) = (self.mirror.get(), source.get()) else { return };
+            loop {
+                source.changed(mirror.changed().await);
+            }
+        });
+    }
+
+    /// What answers from published workspaces say while etcd is away.
+    pub(super) fn notice(&self) -> Notice {
+        let status = Arc::clone(&self.status);
+        Arc::new(move |snapshot| status.away().filter(|_| !promptd_source::is_folder(snapshot)))
+    }
+
+    /// Why the service is not ready, as far as etcd is concerned.
+    pub(super) fn unready(&self) -> Option<String> {
+        let max_age = self.config.options.max_age;
+        self.status.is_too_old(max_age, Timestamp::now()).then(|| match self.status.confirmed_at() {
+            Some(at) => format!("etcd has not answered since {at:.0}"),
+            None => "etcd has not answered yet".to_owned(),
+        })
+    }
+}
+
+impl External for Fleet {
+    fn ids(&self) -> Vec<Id> {
+        self.mirror.get().map(Mirror::ids).unwrap_or_default()
+    }
+
+    fn workspace(&self, id: &Id) -> Option<ExternalWorkspace> {
+        let promptd_etcd::Workspace { tree, fault } = self.mirror.get()?.workspace(id)?;
+        Some(ExternalWorkspace { tree, fault })
+    }
+}
+
+/// Reads the files of the credentials when they are asked for.
+pub(in crate::cli) fn reader(files: EtcdCredentials) -> ReadCredentials {
+    Arc::new(move || credentials(&files))
+}
+
+fn credentials(files: &EtcdCredentials) -> Result<Credentials, String> {
+    let identity = files.identity.iter().flat_map(|(cert, key)| [cert, key]);
+    let password = files.login.iter().map(|(_, file)| file);
+    let paths: Vec<PathBuf> = files.ca.iter().chain(identity).chain(password).cloned().collect();
+    let contents = read_files(&FileSet::Paths(paths));
+    let read = |path: &Path| of(&contents, path);
+    let tls = |ca: &PathBuf| {
+        let identity =
+            files.identity.as_ref().map(|(cert, key)| Ok::<_, String>((read(cert)?, read(key)?))).transpose()?;
+        Ok::<_, String>(Tls { ca: read(ca)?, identity })
+    };
+    let login = |(name, file): &(String, PathBuf)| {
+        let text = String::from_utf8(read(file)?).map_err(|_| format!("{} is not UTF-8", file.display()))?;
+        Ok::<_, String>((name.clone(), text.lines().next().unwrap_or_default().to_owned()))
+    };
+    Ok(Credentials {
+        tls: files.ca.as_ref().map(tls).transpose()?,
+        login: files.login.as_ref().map(login).transpose()?,
+    })
+}
+
+fn of(contents: &Contents, path: &Path) -> Result<Vec<u8>, String> {
+    match contents.get(path) {
+        Some(Ok(bytes)) => Ok(bytes.clone()),
+        Some(Err(error)) => Err(format!("{} {error}", path.display())),
+        None => Err(format!("{} does not exist", path.display())),
+    }
+}

@@ -1,0 +1,59 @@
+//! `workspaces.etcd`.
+
+use std::path::PathBuf;
+
+use http::uri::Authority;
+use promptd_core::{finding::Code, yaml::Fields};
+use promptd_etcd::{Cache, Options, layout::Prefix};
+
+use super::read::{path, section, size, span, value, values};
+use crate::config::{Base, Etcd, EtcdCredentials};
+
+pub(super) fn etcd(mut fields: Fields<'_, '_>, base: &Base<'_>) -> Option<Etcd> {
+    let endpoints: Vec<_> = values(&mut fields, "endpoints", member).into_iter().map(|(member, _)| member).collect();
+    let prefix = value(&mut fields, "prefix", Prefix::parse);
+    let (ca, identity) = tls(section(&mut fields, "tls"), base);
+    let credentials = EtcdCredentials { ca, identity, login: login(section(&mut fields, "auth"), base) };
+    let cache = cache(section(&mut fields, "cache"), base);
+    let max_age = span(&mut fields, "max_age");
+    fields.finish();
+    let options = Options { endpoints, prefix: prefix?, cache, max_age };
+    (!options.endpoints.is_empty()).then_some(Etcd { options, credentials })
+}
+
+fn tls(mut fields: Fields<'_, '_>, base: &Base<'_>) -> (Option<PathBuf>, Option<(PathBuf, PathBuf)>) {
+    let ca = path(&mut fields, "ca", base);
+    let cert = path(&mut fields, "cert", base);
+    let key = path(&mut fields, "key", base);
+    if cert.is_some() != key.is_some() || (cert.is_some() && ca.is_none()) {
+        let message = "`workspaces.etcd.tls.cert` and `workspaces.etcd.tls.key` must both be set, and `workspaces.etcd.tls.ca` too";
+        fields.faults().add(Code::InvalidValue, fields.at(), message);
+    }
+    fields.finish();
+    (ca, cert.zip(key))
+}
+
+fn login(mut fields: Fields<'_, '_>, base: &Base<'_>) -> Option<(String, PathBuf)> {
+    let username = fields.text("username").map(str::to_owned);
+    let password_file = path(&mut fields, "password_file", base);
+    if username.is_some() != password_file.is_some() {
+        let message = "`workspaces.etcd.auth.username` and `workspaces.etcd.auth.password_file` must both be set";
+        fields.faults().add(Code::InvalidValue, fields.at(), message);
+    }
+    fields.finish();
+    username.zip(password_file)
+}
+
+fn cache(mut fields: Fields<'_, '_>, base: &Base<'_>) -> Option<Cache> {
+    let dir = path(&mut fields, "dir", base);
+    let max_bytes = size(&mut fields, "max_bytes") as u64;
+    fields.finish();
+    Some(Cache { dir: dir?, max_bytes })
+}
+
+/// A member's host and port.
+pub fn member(text: &str) -> Result<String, String> {
+    let is_member = |authority: &Authority| authority.port_u16().is_some() && !authority.as_str().contains('@');
+    let wanted = || "members of etcd, each `HOST:PORT`".to_owned();
+    text.parse().ok().filter(is_member).map(|authority| authority.to_string()).ok_or_else(wanted)
+}

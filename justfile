@@ -33,7 +33,7 @@ skills: tools
 
 # The shell scripts.
 scripts: tools
-    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/debian .ci/deploy .ci/dist .ci/dist-try .ci/fuzz .ci/mutants tests/polyglot/run tests/mcp/run tests/clients/python/run tests/clients/node/run tests/clients/node/certificates tests/clients/rust/run tests/documents/run tests/monitoring/run tests/browser/run tests/browser/chromium
+    {{tools}}/shellcheck --severity=warning .ci/run .ci/tools .ci/walls .ci/bench .ci/debian .ci/deploy .ci/dist .ci/dist-try .ci/fuzz .ci/mutants tests/polyglot/run tests/mcp/run tests/clients/python/run tests/clients/node/run tests/clients/node/certificates tests/clients/rust/run tests/documents/run tests/monitoring/run tests/etcd/run tests/browser/run tests/browser/chromium
 
 # The lints, all of them as errors.
 clippy:
@@ -66,12 +66,18 @@ features:
     cargo check --locked --no-default-features
     cargo clippy --locked --workspace --all-features --lib --bins -- -D warnings
     cargo test --locked --all-features --package promptd --package promptd-otlp --lib -- config queue
+    cargo test --locked --all-features --package promptd-etcd --lib
     cargo test --locked --all-features --package promptd-mcp --lib
     cargo test --locked --all-features --package promptd --test rpc -- mcp
 
 # Spans in a collector, alerts and the dashboard, by the binary that is shipped.
 monitoring: dist
     PROMPTD_BIN={{target}}/x86_64-unknown-linux-gnu/dist/promptd tests/monitoring/run
+
+# Workspaces in etcd, by the binary that is shipped: nodes that are killed, paused, full; publishing. `PROMPTD_ETCD=long just etcd`
+# for the long form.
+etcd *arguments: dist
+    PROMPTD_BIN={{target}}/x86_64-unknown-linux-gnu/dist/promptd tests/etcd/run {{arguments}}
 
 # The example workspace has no errors.
 example: release

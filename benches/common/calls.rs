@@ -59,6 +59,7 @@ async fn serve(workspaces: &Path) -> String {
         access: Arc::new(Access::open()),
         telemetry: Metrics::register(&mut Registry::default()),
         tracer: None,
+        notice: None,
     };
     let options = Options { listen: ([127, 0, 0, 1], 0).into(), ..Options::default() };
     let server = Server::bind(options, backend, None).await.unwrap();

@@ -74,7 +74,8 @@ fn a_section_that_is_not_a_mapping_names_its_settings() {
     let home = folder(&[("promptd.yaml", "workspaces: ../ws\n")]);
     let output = run(home.path(), &["serve", "--config", "promptd.yaml"]);
     assert_eq!(output.code, 1);
-    assert!(output.err.contains("`workspaces` must be a mapping of `root`, `single`, `resident`, not text"), "{}", output.err);
+    assert!(output.err.contains("`workspaces` must be a mapping of `root`, `single`, "), "{}", output.err);
+    assert!(output.err.contains(", not text: write `root: ../ws`"), "{}", output.err);
     assert!(output.err.contains("promptd.yaml:1:13") && output.err.contains("`single: [../ws]`"), "{}", output.err);
 }
 

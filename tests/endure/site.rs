@@ -45,6 +45,7 @@ impl Site {
             access: Arc::new(Access::open()),
             telemetry: metrics,
             tracer: None,
+            notice: None,
         };
         let listen = ([127, 0, 0, 1], 0).into();
         let server = Server::bind(Options { listen, ..Options::default() }, backend, None).await.unwrap();

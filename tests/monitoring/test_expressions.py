@@ -111,6 +111,8 @@ def open_stream(service):
 
 def test_no_expression_is_empty(tmp_path):
     settings = {
+        # Nobody listens there: its series are there all the same.
+        "workspaces": {"single": ["example"], "etcd": {"endpoints": ["127.0.0.1:1"]}},
         "record": {"dir": str(tmp_path / "records")},
         "limits": {"max_streams": 1, "max_message_bytes": 2_000},
     }

@@ -262,6 +262,7 @@ fn backend(
         access: Arc::clone(access),
         telemetry: Arc::<Seen>::clone(seen),
         tracer: None,
+        notice: None,
     }
 }
 

@@ -1,0 +1,101 @@
+"""The real server, with workspaces in etcd."""
+
+import http.client
+import json
+import os
+import subprocess
+import time
+
+from cluster import free_port, wait_for
+
+PROMPTD = os.environ["PROMPTD_BIN"]
+
+
+class Service:
+    """A server; `call` and `assemble` are as its clients make them."""
+
+    def __init__(self, home, cluster=None, prefix="/promptd", settings=None, root=None, endpoints=None):
+        self.home, self.port, self.admin = home, free_port(), free_port()
+        home.mkdir(parents=True, exist_ok=True)
+        members = endpoints or [node.address for node in cluster.nodes]
+        etcd = {"endpoints": members, "prefix": prefix, **(settings or {})}
+        workspaces = {"etcd": etcd, **({"root": str(root)} if root else {})}
+        config = {"workspaces": workspaces, "inspector": {"listen": "off"}}
+        (home / "promptd.yaml").write_text(json.dumps(config))
+        self.process = None
+        self.start()
+
+    def start(self):
+        arguments = [
+            PROMPTD, "serve", "--config", str(self.home / "promptd.yaml"), "--listen", f"127.0.0.1:{self.port}",
+            "--admin", f"127.0.0.1:{self.admin}",
+        ]
+        with open(self.home / "log", "ab") as log:
+            self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, text=True)
+        assert self.process.stdout.readline().startswith("promptd listening"), self.log()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def restart(self):
+        self.stop()
+        self.start()
+
+    def log(self):
+        return (self.home / "log").read_text()
+
+    def call(self, method, body):
+        """The status and the answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request("POST", f"/promptd.v1.{method}", json.dumps(body), {"content-type": "application/json"})
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+        finally:
+            connection.close()
+
+    def assemble(self, workspace):
+        turn = {"user": {"name": "Dana"}, "now": "2026-11-29T12:00:00Z"}
+        status, answer = self.call("PromptService/AssemblePrompt", {"workspaceId": workspace, "turn": turn})
+        assert status == 200, answer
+        return answer
+
+    def text(self, workspace):
+        return "\n".join(message["content"] for message in self.assemble(workspace)["messages"])
+
+    def codes(self, workspace):
+        return [finding["code"] for finding in self.assemble(workspace).get("findings", [])]
+
+    def shows(self, workspace, text, seconds=20.0):
+        def holds():
+            status, answer = self.call("PromptService/AssemblePrompt", {"workspaceId": workspace, "turn": {}})
+            return status == 200 and any(text in message["content"] for message in answer["messages"])
+
+        wait_for(holds, f"{workspace} shows {text}", seconds, 0.005)
+
+    def get(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.admin, timeout=10)
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()
+
+    def metric(self, name):
+        line = next(line for line in self.get("/metrics")[1].splitlines() if line.startswith(f"promptd_{name} "))
+        return float(line.split()[1])
+
+
+def promptd(*arguments, check=True, cwd=None):
+    """A command; with `check` it must succeed."""
+    ran = subprocess.run([PROMPTD, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=60)
+    assert not check or ran.returncode == 0, ran.stderr
+    return ran
+
+
+def elapsed(since):
+    return time.monotonic() - since

@@ -143,6 +143,24 @@ fn many_callers_wait_for_one_load() {
 }
 
 #[test]
+fn what_many_calls_wait_for_is_loaded_without_a_pause() {
+    const WORKSPACES: usize = 400;
+    let scene = Scene::with(WORKSPACES, 0, |options| options.sweep_interval = NEVER * 100);
+    // Then nothing else wakes the loop.
+    let began = Instant::now();
+    while scene.source.status().sweeps.get() == 0 {
+        assert!(began.elapsed() < NEVER, "never swept");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    scene.runtime.block_on(async {
+        let ids: Vec<_> = (0..WORKSPACES).map(id).collect();
+        let calls = futures_util::future::join_all(ids.iter().map(|id| scene.store.loaded(id)));
+        let states = tokio::time::timeout(NEVER, calls).await.expect("all are loaded");
+        assert!(states.iter().all(|state| matches!(state.as_deref(), Some(State::Ready(_)))));
+    });
+}
+
+#[test]
 fn an_edit_of_what_is_not_loaded_is_published_and_shown_in_lists() {
     let scene = Scene::new(3, 0);
     let before = scene.store.get("ws-1").unwrap();

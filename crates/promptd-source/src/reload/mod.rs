@@ -146,6 +146,8 @@ impl Reload {
         while !self.stopped {
             let due = if self.polls() { self.sweep.due().min(self.polling.due()) } else { self.sweep.due() };
             let due = self.targets.next_due().map_or(due, |next| next.min(due));
+            // More of it than one go takes.
+            let due = if self.wanted.iter().any(|id| self.is_at_rest(*id)) { clock::now() } else { due };
             match self.inbox.recv_timeout(due.saturating_duration_since(clock::now())) {
                 Ok(message) => self.receive(message),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -203,8 +205,7 @@ impl Reload {
             matches!(state.as_deref(), Some(State::Cold(_)))
         };
         self.wanted.retain(|id| self.targets.get(*id).is_some_and(is_cold));
-        let is_at_rest = |id: &TargetId| self.targets.get(*id).is_some_and(|target| !target.debounce.is_pending());
-        let at_rest: Vec<_> = self.wanted.iter().copied().filter(is_at_rest).take(AT_ONCE).collect();
+        let at_rest: Vec<_> = self.wanted.iter().copied().filter(|id| self.is_at_rest(*id)).take(AT_ONCE).collect();
         let mut publications = Vec::new();
         for (target, (read_set, content)) in self.load(&at_rest) {
             let is_same = |target: &Target| target.read_set.is_same(&read_set) && read_set.is_current();
@@ -216,6 +217,10 @@ impl Reload {
             }
         }
         self.publisher.publish(&mut self.targets, publications);
+    }
+
+    fn is_at_rest(&self, id: TargetId) -> bool {
+        self.targets.get(id).is_some_and(|target| !target.debounce.is_pending())
     }
 
     /// Loads what is due, not all of it at once: first what calls wait for.
@@ -304,7 +309,7 @@ impl Reload {
     fn look_around(&mut self) {
         let began = clock::now();
         if !self.polls() {
-            if self.limit_asked_for.is_some() {
+            if self.publisher.status.poll_round.get() > 0.0 {
                 self.ask_for_watches(Duration::ZERO);
             }
         } else if began >= self.polling.due() {

@@ -191,3 +191,14 @@ def test_a_cache_is_for_one_service(etcd, serve, tmp_path):
         raise RuntimeError("it starts")
     except AssertionError as error:
         assert "is used by another process" in str(error)
+
+
+def test_layers_are_published_like_other_workspaces(etcd, serve):
+    extends = b"extends: [org]\n"
+    org = {"workspace.yaml": b"extendable_by: ['*']\n", "SOUL.md": b"calm by org"}
+    publish(etcd, {"org": org, "heir": {"workspace.yaml": extends, "AGENTS.md": b"own rules"}})
+    service = serve(etcd)
+    text = service.text("heir")
+    assert "own rules" in text and "calm by org" in text
+    publish(etcd, {"org": {**org, "SOUL.md": b"brisk by org"}})
+    service.shows("heir", "brisk by org")

@@ -1,0 +1,64 @@
+//! Why a store cannot do what it is asked.
+
+use std::fmt;
+
+/// Why a call of a store fails. No text here has anything of a message in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreError {
+    /// There is no such session.
+    NoSession,
+    /// The session never had this position, or what it had then was removed by a truncation.
+    NoPosition(u64),
+    /// The session is not at the position that its writer expects, but at this one.
+    Moved(u64),
+    /// A message, by its place in the call, has the id of one that is stored and says something else.
+    Differs(usize),
+    /// A message, by its place in the call, is stored already, after one that is new.
+    OutOfOrder(usize),
+    /// There is a session of this name already.
+    Exists,
+    /// A truncation would remove more than [`MAX_TRUNCATED`](crate::MAX_TRUNCATED) messages: this many.
+    RemovesTooMany(u64),
+    /// More calls wait than the store takes.
+    Busy,
+    /// It took too long to find an answer.
+    TooLong,
+    /// The disk is full.
+    Full,
+    /// The store's files are damaged.
+    Damaged(String),
+    /// The store cannot be opened: its files are of a newer version, or another process has them.
+    Unusable(String),
+    /// The store failed.
+    Failed(String),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSession => f.write_str("there is no such session"),
+            Self::NoPosition(position) => {
+                write!(f, "the session has no position {position}: it never had, or a truncation removed it")
+            }
+            Self::Moved(position) => write!(f, "the session is at position {position}: another writer was there"),
+            Self::Differs(index) => {
+                write!(f, "messages[{index}] has the id of a stored message that says something else")
+            }
+            Self::OutOfOrder(index) => write!(f, "messages[{index}] is stored already, and a new one comes before it"),
+            Self::Exists => f.write_str("there is a session of this name already"),
+            Self::RemovesTooMany(count) => write!(
+                f,
+                "it would remove {count} messages; at most {} are removed at once: fork the session instead",
+                crate::MAX_TRUNCATED
+            ),
+            Self::Busy => f.write_str("too many calls wait for the store"),
+            Self::TooLong => f.write_str("it took too long to find an answer"),
+            Self::Full => f.write_str("the disk of the store is full"),
+            Self::Damaged(why) => write!(f, "the store is damaged: {why}"),
+            Self::Unusable(why) => write!(f, "the store cannot be used: {why}"),
+            Self::Failed(why) => write!(f, "the store failed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}

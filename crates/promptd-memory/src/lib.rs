@@ -1,0 +1,33 @@
+//! Stored conversations: sessions of messages that callers append to, read, search and remove.
+//!
+//! [`Store`] is what a store does; [`SqliteStore`] is the one that comes with the service, in a folder of its own. A store
+//! answers without blocking: every call gives an [`Answer`], which is a future. `suite` has the tests that every store must
+//! pass.
+//!
+//! A session belongs to a workspace, and no call reaches those of another. What a session is made of, and what is promised of
+//! it, is in `docs/memory.md`.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+#![warn(unreachable_pub)]
+
+mod clock;
+mod error;
+mod jsonl;
+mod sqlite;
+mod status;
+mod store;
+#[cfg(any(test, feature = "suite"))]
+pub mod suite;
+mod watchers;
+
+pub use error::StoreError;
+pub use jsonl::line;
+pub use sqlite::{Checked, Keep, Options, SqliteStore, backup, check, restore, vacuum};
+pub use status::Status;
+pub use store::{
+    Answer, Appended, MAX_APPENDED, MAX_MESSAGE_ID_BYTES, MAX_RECALLED, MAX_TRUNCATED, Messages, PageOfMessages,
+    PageOfSessions, Recall, Recalled, Session, SessionKey, Stats, Store, StoredMessage, Tail, Window,
+};
+
+/// What the log lines of this crate are filtered by, as in `log.level: info,promptd::memory=debug`.
+const LOG_TARGET: &str = "promptd::memory";

@@ -1,0 +1,160 @@
+//! What is done little by little, between writes: copies, removals, and what is kept no longer.
+
+use std::time::Duration;
+
+use promptd_core::id::Id;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::{
+    messages::{self, COLUMNS, role_number},
+    remove,
+    sessions::{COPIED, Fork, LIVE, REMOVED, hide, integer, natural},
+};
+use crate::{SessionKey, StoreError};
+
+/// How many messages are copied or removed in one step.
+const STEP: usize = 200;
+/// How many sessions one sweep takes out of sight.
+const MAX_SWEPT: usize = 1_000;
+
+/// What is kept. Whole sessions are removed, those first that have not changed for the longest time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Keep {
+    /// For how long after its last change; `None`: until it is removed by a call.
+    pub age: Option<Duration>,
+    /// The most that the database takes of the disk, in bytes; `None`: no bound.
+    pub bytes: Option<u64>,
+}
+
+/// What a sweep found.
+pub(super) struct Swept {
+    /// What the database takes of the disk, without what is free in it.
+    pub(super) bytes: i64,
+    /// The sessions that are to be removed.
+    pub(super) hidden: Vec<SessionKey>,
+}
+
+/// How far a fork is.
+pub(super) enum Step {
+    More(Fork),
+    Done,
+}
+
+/// How far removing is.
+pub(super) enum Removing {
+    /// There is nothing to remove.
+    Nothing,
+    /// A part of a session.
+    Some,
+    /// The last of a session, by its key.
+    Session(i64),
+}
+
+/// Takes sessions out of sight that are kept no longer.
+pub(super) fn sweep(connection: &Connection, keep: &Keep, now: i64) -> Result<Swept, StoreError> {
+    let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    let bytes = (number("page_count")? - number("freelist_count")?) * number("page_size")?;
+    let age = keep.age.map(|age| i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
+    let oldest = age.map_or(i64::MIN, |age| now.saturating_sub(age));
+    // One at a time: how much room it makes is known when it is gone.
+    let transaction = connection.unchecked_transaction()?;
+    let is_too_large = keep.bytes.is_some_and(|most| natural(bytes) > most) && !is_removing(connection)?;
+    let sql =
+        format!("SELECT key, workspace, id, changed FROM sessions WHERE state = {LIVE} ORDER BY changed LIMIT ?1");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let most = i64::try_from(MAX_SWEPT).unwrap_or(i64::MAX);
+    let rows = statement.query_map([most], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
+    })?;
+    let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+    let mut hidden = Vec::new();
+    for (index, (key, workspace, session, changed)) in rows.into_iter().enumerate() {
+        if changed >= oldest && !(is_too_large && index == 0) {
+            break;
+        }
+        hide(&transaction, key)?;
+        hidden.extend(Id::parse(&workspace).ok().zip(Id::parse(&session).ok()));
+    }
+    transaction.commit()?;
+    let hidden = hidden.into_iter().map(|(workspace, session)| SessionKey { workspace, session }).collect();
+    Ok(Swept { bytes, hidden })
+}
+
+fn is_removing(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(connection.prepare_cached("SELECT 1 FROM sessions WHERE state = ?1")?.exists([REMOVED])?)
+}
+
+/// Removes a part of a session that is out of sight.
+pub(super) fn remove_some(connection: &Connection) -> Result<Removing, StoreError> {
+    let transaction = connection.unchecked_transaction()?;
+    let next = "SELECT key FROM sessions WHERE state = ?1 LIMIT 1";
+    let next = transaction.prepare_cached(next)?.query_row([REMOVED], |row| row.get::<_, i64>(0)).optional()?;
+    let Some(key) = next else { return Ok(Removing::Nothing) };
+    let done = remove::remove_some(&transaction, key, 0, STEP)?.is_nothing();
+    if done {
+        transaction.prepare_cached("DELETE FROM sessions WHERE key = ?1")?.execute([key])?;
+    }
+    transaction.commit()?;
+    Ok(if done { Removing::Session(key) } else { Removing::Some })
+}
+
+/// Copies a part of a session. The copy is seen once it is whole.
+pub(super) fn copy_some(connection: &Connection, fork: &Fork) -> Result<Step, StoreError> {
+    let transaction = connection.unchecked_transaction()?;
+    let sql = format!(
+        "SELECT {COLUMNS} FROM messages m WHERE m.session = ?1 AND m.position >= ?2 AND m.position < ?3
+         ORDER BY m.position LIMIT ?4"
+    );
+    let mut statement = transaction.prepare_cached(&sql)?;
+    let limit = i64::try_from(STEP).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![fork.source, integer(fork.next), integer(fork.end), limit])?;
+    let (mut counts, mut bytes, mut next) = ([0_i64; 4], 0, None);
+    while let Some(row) = rows.next()? {
+        let stored = messages::read(row)?;
+        messages::insert(&transaction, fork.key, &stored)?;
+        counts[usize::from(role_number(stored.message.role))] += 1;
+        bytes += integer(messages::bytes(&stored.message));
+        next = Some(stored.position + 1);
+    }
+    let [system, user, assistant, tool] = counts;
+    let sql =
+        "UPDATE sessions SET system = system + ?2, user = user + ?3, assistant = assistant + ?4, tool = tool + ?5,
+             bytes = bytes + ?6 WHERE key = ?1";
+    transaction.prepare_cached(sql)?.execute(params![fork.key, system, user, assistant, tool, bytes])?;
+    let step = match next {
+        Some(next) => Step::More(Fork { next, ..fork.clone() }),
+        None => {
+            must_be_whole(&transaction, fork)?;
+            transaction.prepare_cached("UPDATE sessions SET state = ?2 WHERE key = ?1")?.execute([fork.key, LIVE])?;
+            Step::Done
+        }
+    };
+    drop(rows);
+    drop(statement);
+    transaction.commit()?;
+    Ok(step)
+}
+
+/// That nobody removed the session, or messages of it, while it was copied.
+fn must_be_whole(connection: &Connection, fork: &Fork) -> Result<(), StoreError> {
+    let sql = "SELECT s.system + s.user + s.assistant + s.tool FROM sessions s WHERE s.key = ?1";
+    let copied: i64 = connection.prepare_cached(sql)?.query_row([fork.key], |row| row.get(0))?;
+    if natural(copied) == fork.messages { Ok(()) } else { Err(StoreError::NoPosition(fork.end)) }
+}
+
+/// Gives up the forks of a process that ended.
+pub(super) fn give_up_forks(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute("UPDATE sessions SET state = ?2 WHERE state = ?1", [COPIED, REMOVED])?;
+    Ok(())
+}
+
+/// Gives up a fork.
+pub(super) fn give_up_fork(connection: &Connection, key: i64) -> Result<(), StoreError> {
+    hide(connection, key)
+}
+
+/// Brings everything from the log to the database, and cuts the log off; `false`: somebody reads it.
+pub(super) fn cut_log(connection: &Connection) -> Result<bool, StoreError> {
+    let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    Ok(busy == 0)
+}

@@ -1,0 +1,160 @@
+//! Rows of messages.
+
+use promptd_core::{
+    time::Moment,
+    turn::{ConversationMessage, Role, ToolCall},
+};
+use rusqlite::{Connection, Row, params};
+use serde_json::{Value, json};
+
+use super::sessions::{self, integer, moment, natural};
+use crate::{Messages, PageOfMessages, SessionKey, StoreError, StoredMessage, Tail, Window};
+
+/// What [`read`] reads.
+pub(super) const COLUMNS: &str = "m.position, m.number, m.id, m.role, m.content, m.name, m.tool_call_id, m.tool_calls, m.seconds, m.nanoseconds, m.stored";
+
+const ROLES: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];
+
+/// A role's number in the database, and its place in [`Session::messages`](crate::Session::messages).
+pub(super) fn role_number(role: Role) -> u8 {
+    match role {
+        Role::System => 0,
+        Role::User => 1,
+        Role::Assistant => 2,
+        Role::Tool => 3,
+    }
+}
+
+/// Messages of a session, the oldest first.
+pub(super) fn page(connection: &Connection, key: &SessionKey, page: &PageOfMessages) -> Result<Messages, StoreError> {
+    let row = sessions::find(connection, key)?;
+    let position = sessions::at(connection, &row, page.at)?;
+    let sql = format!(
+        "SELECT {COLUMNS} FROM messages m WHERE m.session = ?1 AND m.position >= ?2 AND m.position < ?3 ORDER BY m.position"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![row.key, integer(page.from), integer(position)])?;
+    let (mut messages, mut next, mut bytes) = (Vec::new(), None, 0);
+    while let Some(row) = rows.next()? {
+        let stored = read(row)?;
+        bytes += stored.message.content.len() + arguments(&stored.message);
+        let fits = messages.len() < page.limit && bytes <= page.max_bytes;
+        if !fits && !messages.is_empty() {
+            next = Some(stored.position);
+            break;
+        }
+        messages.push(stored);
+    }
+    Ok(Messages { position, messages, next })
+}
+
+/// The newest messages, as many as are wanted.
+pub(super) fn window(
+    connection: &Connection,
+    key: &SessionKey,
+    position: Option<u64>,
+    tail: &mut dyn Tail,
+) -> Result<Window, StoreError> {
+    let row = sessions::find(connection, key)?;
+    let position = sessions::at(connection, &row, position)?;
+    let sql =
+        format!("SELECT {COLUMNS} FROM messages m WHERE m.session = ?1 AND m.position < ?2 ORDER BY m.position DESC");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![row.key, integer(position)])?;
+    let (mut messages, mut first_index) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        let stored = read(row)?;
+        let wants_more = tail.take(&stored.message);
+        first_index = stored.index;
+        messages.push(stored.message);
+        if !wants_more {
+            break;
+        }
+    }
+    messages.reverse();
+    Ok(Window { position, first_index, messages })
+}
+
+/// Adds a message and its words.
+pub(super) fn insert(connection: &Connection, session: i64, stored: &StoredMessage) -> Result<(), StoreError> {
+    let message = &stored.message;
+    let (seconds, nanoseconds) = message.time.map(Moment::as_parts).unzip();
+    let sql = "INSERT INTO messages
+             (session, position, number, id, role, content, name, tool_call_id, tool_calls, seconds, nanoseconds, stored)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+    connection.prepare_cached(sql)?.execute(params![
+        session,
+        integer(stored.position),
+        integer(stored.index),
+        message.id,
+        role_number(message.role),
+        message.content,
+        message.name,
+        message.tool_call_id,
+        calls_to_json(&message.tool_calls),
+        seconds,
+        nanoseconds,
+        stored.stored.as_milliseconds(),
+    ])?;
+    let words = "INSERT INTO words (rowid, text) VALUES (?1, ?2)";
+    let text = super::spoken::spoken(message.role, &message.content);
+    connection.prepare_cached(words)?.execute(params![connection.last_insert_rowid(), text])?;
+    Ok(())
+}
+
+/// Removes a row and its words.
+pub(super) fn remove(connection: &Connection, key: i64, role: Role, content: &str) -> Result<(), StoreError> {
+    let words = "INSERT INTO words (words, rowid, text) VALUES ('delete', ?1, ?2)";
+    connection.prepare_cached(words)?.execute(params![key, super::spoken::spoken(role, content)])?;
+    connection.prepare_cached("DELETE FROM messages WHERE key = ?1")?.execute([key])?;
+    Ok(())
+}
+
+/// A row of [`COLUMNS`].
+pub(super) fn read(row: &Row<'_>) -> Result<StoredMessage, StoreError> {
+    let time = row.get::<_, Option<i64>>(8)?.zip(row.get::<_, Option<u32>>(9)?);
+    Ok(StoredMessage {
+        position: natural(row.get(0)?),
+        index: natural(row.get(1)?),
+        stored: moment(row.get(10)?),
+        message: ConversationMessage {
+            role: role(row.get(3)?)?,
+            content: row.get(4)?,
+            tool_call_id: row.get(6)?,
+            name: row.get(5)?,
+            time: time.and_then(|(seconds, nanoseconds)| Moment::new(seconds, nanoseconds).ok()),
+            tool_calls: calls_of_json(&row.get::<_, String>(7)?)?,
+            id: row.get(2)?,
+        },
+    })
+}
+
+pub(super) fn role(number: u8) -> Result<Role, StoreError> {
+    ROLES.get(usize::from(number)).copied().ok_or_else(|| StoreError::Damaged("a message's role is not one".into()))
+}
+
+/// The bytes that a message counts for.
+pub(super) fn bytes(message: &ConversationMessage) -> u64 {
+    (message.content.len() + calls_to_json(&message.tool_calls).len()) as u64
+}
+
+fn arguments(message: &ConversationMessage) -> usize {
+    message.tool_calls.iter().map(|call| call.arguments_json.len()).sum()
+}
+
+/// `[["id","name","arguments"],…]`; empty: none.
+pub(super) fn calls_to_json(calls: &[ToolCall]) -> String {
+    if calls.is_empty() {
+        return String::new();
+    }
+    calls.iter().map(|call| json!([call.id, call.name, call.arguments_json])).collect::<Value>().to_string()
+}
+
+fn calls_of_json(json: &str) -> Result<Vec<ToolCall>, StoreError> {
+    if json.is_empty() {
+        return Ok(Vec::new());
+    }
+    let damaged = || StoreError::Damaged("a message's calls of tools are not a list".into());
+    let Ok(calls) = serde_json::from_str::<Vec<[String; 3]>>(json) else { return Err(damaged()) };
+    Ok(calls.into_iter().map(|[id, name, arguments_json]| ToolCall { id, name, arguments_json }).collect())
+}

@@ -1,0 +1,168 @@
+//! The embedded store: an SQLite database in a folder of its own.
+//!
+//! One thread writes, and commits what waits together ([`writer`]); others read ([`readers`]), searches apart from the rest. The
+//! write-ahead log is synced at each commit, so that what is acknowledged is on the disk. Removed text is overwritten in the
+//! database and cut off the log before its removal is acknowledged.
+
+mod append;
+mod chores;
+mod connection;
+mod files;
+mod folder;
+mod messages;
+mod readers;
+mod recall;
+mod remove;
+mod schema;
+mod sessions;
+mod spoken;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use self::{
+    chores::Keep,
+    files::{Checked, backup, check, restore, vacuum},
+};
+
+use std::{path::PathBuf, sync::Arc};
+
+use promptd_core::{id::Id, turn::ConversationMessage};
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use self::{
+    folder::{Folder, Lock},
+    readers::Readers,
+    writer::{After, Writer},
+};
+use crate::{
+    Answer, Appended, Messages, PageOfMessages, PageOfSessions, Recall, Recalled, Session, SessionKey, Stats, Status,
+    Store, StoreError, Tail, Window, clock, watchers::Watchers,
+};
+
+/// How many threads read sessions.
+const READERS: usize = 2;
+/// How many threads search.
+const SEARCHERS: usize = 1;
+
+/// Where the store is, and how much it keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// The folder; it is made if it does not exist.
+    pub dir: PathBuf,
+    /// What is removed by itself.
+    pub keep: Keep,
+}
+
+/// The store.
+pub struct SqliteStore {
+    readers: Readers,
+    searchers: Readers,
+    /// Ends last: only a connection that writes leaves no log behind.
+    writer: Writer,
+    watchers: Arc<Watchers>,
+    status: Arc<Status>,
+}
+
+impl SqliteStore {
+    /// Opens the store, and makes it where there is none. Its files are for this process alone until it is dropped.
+    pub fn open(options: &Options) -> Result<Self, StoreError> {
+        let folder = Folder::create(&options.dir)?;
+        let lock = folder.lock()?;
+        Self::open_locked(&folder, lock, options.keep)
+    }
+
+    fn open_locked(folder: &Folder, lock: Lock, keep: Keep) -> Result<Self, StoreError> {
+        let (status, watchers) = (Arc::new(Status::default()), Arc::new(Watchers::default()));
+        let writer = Writer::start(folder, lock, keep, Arc::clone(&status), Arc::clone(&watchers))?;
+        let readers = Readers::start("memory-read", READERS, folder)?;
+        let searchers = Readers::start("memory-search", SEARCHERS, folder)?;
+        Ok(Self { readers, searchers, writer, watchers, status })
+    }
+
+    /// How it is doing.
+    #[must_use]
+    pub fn status(&self) -> &Arc<Status> {
+        &self.status
+    }
+}
+
+impl Store for SqliteStore {
+    fn append(
+        &self,
+        session: &SessionKey,
+        messages: Vec<ConversationMessage>,
+        expected: Option<u64>,
+    ) -> Answer<Appended> {
+        let key = session.clone();
+        self.writer.run(session, move |connection| {
+            let appended = append::append(connection, &key, &messages, expected, clock::milliseconds())?;
+            let after = if appended.stored > 0 { After::Stored(appended.stored) } else { After::Nothing };
+            Ok((appended, after))
+        })
+    }
+
+    fn session(&self, session: &SessionKey) -> Answer<Session> {
+        let key = session.clone();
+        self.readers.run(move |connection| sessions::find(connection, &key).map(|row| row.session))
+    }
+
+    fn sessions(&self, workspace: &Id, page: PageOfSessions) -> Answer<Vec<Session>> {
+        let workspace = workspace.clone();
+        self.readers.run(move |connection| sessions::list(connection, &workspace, &page))
+    }
+
+    fn messages(&self, session: &SessionKey, page: PageOfMessages) -> Answer<Messages> {
+        let key = session.clone();
+        self.readers.run(move |connection| messages::page(connection, &key, &page))
+    }
+
+    fn window(&self, session: &SessionKey, position: Option<u64>, mut tail: Box<dyn Tail>) -> Answer<Window> {
+        let key = session.clone();
+        self.readers.run(move |connection| messages::window(connection, &key, position, &mut *tail))
+    }
+
+    fn fork(&self, session: &SessionKey, position: Option<u64>, to: &Id) -> Answer<Session> {
+        let from = session.clone();
+        let to = SessionKey { workspace: session.workspace.clone(), session: to.clone() };
+        let made = to.clone();
+        let begin = move |connection: &Connection| {
+            sessions::begin_fork(connection, &from, position, &made, clock::milliseconds())
+        };
+        let made = to.clone();
+        let end = move |connection: &Connection| sessions::find(connection, &made).map(|row| row.session);
+        self.writer.fork(&to, begin, end)
+    }
+
+    fn truncate(&self, session: &SessionKey, position: u64, expected: Option<u64>) -> Answer<Session> {
+        let key = session.clone();
+        self.writer.run(session, move |connection| {
+            let (session, removed) = remove::truncate(connection, &key, position, expected, clock::milliseconds())?;
+            Ok((session, if removed > 0 { After::Scrubbed } else { After::Nothing }))
+        })
+    }
+
+    fn delete(&self, session: &SessionKey) -> Answer<u64> {
+        let key = session.clone();
+        self.writer.run(session, move |connection| {
+            let row = sessions::find(connection, &key)?;
+            sessions::hide(connection, row.key)?;
+            Ok((row.session.message_count(), After::Removed(row.key)))
+        })
+    }
+
+    fn recall(&self, workspace: &Id, recall: Recall) -> Answer<Vec<Recalled>> {
+        let workspace = workspace.clone();
+        self.searchers.run(move |connection| recall::find(connection, &workspace, &recall))
+    }
+
+    fn stats(&self, workspace: &Id) -> Answer<Stats> {
+        let workspace = workspace.clone();
+        self.readers.run(move |connection| sessions::stats(connection, &workspace))
+    }
+
+    fn watch(&self, session: &SessionKey) -> watch::Receiver<()> {
+        self.watchers.watch(session)
+    }
+}

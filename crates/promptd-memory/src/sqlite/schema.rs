@@ -1,0 +1,91 @@
+//! The tables, and how those of earlier versions become them: forward only.
+
+use rusqlite::Connection;
+
+use crate::StoreError;
+
+/// What the file says it is: `prmd`.
+const APPLICATION: i32 = 0x7072_6d64;
+
+/// What brings a database to version 1, 2, and so on. None that was released changes.
+const MIGRATIONS: &[&str] = &[
+    // Times are milliseconds since 1970, but for that of a message, which is its caller's. `state`: 0 live, 1 being copied, 2
+    // being removed; only live sessions are seen. `number` is a message's index in its session.
+    "CREATE TABLE sessions (
+        key INTEGER PRIMARY KEY AUTOINCREMENT,
+        workspace TEXT NOT NULL,
+        id TEXT NOT NULL,
+        state INTEGER NOT NULL DEFAULT 0,
+        position INTEGER NOT NULL,
+        system INTEGER NOT NULL,
+        user INTEGER NOT NULL,
+        assistant INTEGER NOT NULL,
+        tool INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        created INTEGER NOT NULL,
+        changed INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX sessions_by_id ON sessions (workspace, id) WHERE state < 2;
+    CREATE INDEX sessions_by_change ON sessions (workspace, changed, id) WHERE state = 0;
+    CREATE INDEX sessions_by_age ON sessions (changed) WHERE state = 0;
+    CREATE INDEX sessions_unfinished ON sessions (state) WHERE state > 0;
+    CREATE TABLE messages (
+        key INTEGER PRIMARY KEY,
+        session INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        role INTEGER NOT NULL,
+        content TEXT NOT NULL,
+        name TEXT NOT NULL,
+        tool_call_id TEXT NOT NULL,
+        tool_calls TEXT NOT NULL,
+        seconds INTEGER,
+        nanoseconds INTEGER,
+        stored INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX messages_by_position ON messages (session, position);
+    CREATE UNIQUE INDEX messages_by_id ON messages (session, id);
+    CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = 'unicode61 remove_diacritics 2');
+    INSERT INTO words (words, rank) VALUES ('secure-delete', 1);",
+];
+
+/// Makes the tables, or brings them up to date.
+pub(super) fn migrate(connection: &Connection) -> Result<(), StoreError> {
+    let version = version(connection)?;
+    for (index, migration) in MIGRATIONS.iter().enumerate().skip(version) {
+        let next = index + 1;
+        connection.execute_batch(&format!(
+            "BEGIN IMMEDIATE; {migration} PRAGMA user_version = {next}; PRAGMA application_id = {APPLICATION}; COMMIT;"
+        ))?;
+    }
+    Ok(())
+}
+
+/// That the tables are those of this version.
+pub(super) fn check(connection: &Connection) -> Result<(), StoreError> {
+    match version(connection)? {
+        version if version == MIGRATIONS.len() => Ok(()),
+        version => Err(StoreError::Unusable(format!(
+            "its files are of version {version}, and this promptd writes version {}: start it once with them",
+            MIGRATIONS.len()
+        ))),
+    }
+}
+
+/// The version of a database; 0: it is empty.
+fn version(connection: &Connection) -> Result<usize, StoreError> {
+    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
+    let (version, application) = (number("user_version")?, number("application_id")?);
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables > 0 && application != APPLICATION {
+        return Err(StoreError::Unusable("the database is not one of promptd's".into()));
+    }
+    match usize::try_from(version) {
+        Ok(version) if version <= MIGRATIONS.len() => Ok(version),
+        _ => Err(StoreError::Unusable(format!(
+            "its files are of version {version}, and this promptd knows those up to {}: use a newer one",
+            MIGRATIONS.len()
+        ))),
+    }
+}

@@ -1,0 +1,284 @@
+//! The suite on SQLite, and what is SQLite's own.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use promptd_core::turn::Role;
+use tempfile::TempDir;
+
+use super::*;
+use crate::suite::{self, all, id, key, said};
+
+fn open(dir: &Path) -> SqliteStore {
+    try_open(dir).unwrap()
+}
+
+fn try_open(dir: &Path) -> Result<SqliteStore, StoreError> {
+    SqliteStore::open(&Options { dir: dir.to_owned(), keep: Keep::default() })
+}
+
+fn files(dir: &Path) -> Vec<PathBuf> {
+    fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Whether a text is in one of the store's files.
+fn is_on_disk(dir: &Path, text: &str) -> bool {
+    let has = |bytes: Vec<u8>| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    files(dir).into_iter().any(|path| has(fs::read(path).unwrap()))
+}
+
+fn append(store: &SqliteStore, session: &str, range: std::ops::Range<usize>, text: &str) {
+    let messages = range.map(|number| said(Role::User, &format!("m{number}"), &format!("{text} {number}")));
+    store.append(&key(session), messages.collect(), None).wait().unwrap();
+}
+
+#[test]
+fn the_suite() {
+    for (name, test) in suite::TESTS {
+        println!("{name}");
+        let home = TempDir::new().unwrap();
+        let store = open(home.path());
+        test(&store);
+        drop(store);
+        let checked = check(home.path()).unwrap();
+        assert_eq!(checked.faults, [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_a_new_start() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    append(&store, "s", 0..3, "text");
+    let before = all(&store, &key("s"));
+    drop(store);
+    assert_eq!(all(&open(home.path()), &key("s")), before);
+}
+
+#[test]
+fn the_files_are_the_owners_alone_and_one_process_has_them() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("a/store");
+    let store = open(&dir);
+    append(&store, "s", 0..1, "text");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&dir), 0o700);
+    let all = files(&dir);
+    assert!(all.len() >= 3, "{all:?}");
+    assert!(all.iter().all(|path| mode(path) == 0o600), "{all:?}");
+    let second = try_open(&dir).err().unwrap();
+    assert_eq!(second, StoreError::Unusable(format!("another process has {}", dir.display())));
+    drop(store);
+    fs::set_permissions(dir.join("conversations.db"), fs::Permissions::from_mode(0o644)).unwrap();
+    drop(open(&dir));
+    assert_eq!(mode(&dir.join("conversations.db")), 0o600);
+}
+
+#[test]
+fn removed_text_is_in_no_file() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    append(&store, "kept", 0..300, "walrus");
+    append(&store, "gone", 0..300, "secretseal");
+    append(&store, "cut", 0..300, "hiddenotter");
+    // Both in the log and in the database.
+    drop(store);
+    let store = open(home.path());
+    append(&store, "gone", 300..600, "secretseal");
+    append(&store, "cut", 300..600, "hiddenotter");
+    assert!(is_on_disk(home.path(), "secretseal") && is_on_disk(home.path(), "hiddenotter"));
+    store.fork(&key("gone"), None, &id("copy")).wait().unwrap();
+    store.delete(&key("gone")).wait().unwrap();
+    assert!(is_on_disk(home.path(), "secretseal"), "in the copy");
+    store.delete(&key("copy")).wait().unwrap();
+    store.truncate(&key("cut"), 0, None).wait().unwrap();
+    for gone in ["secretseal", "hiddenotter"] {
+        assert!(!is_on_disk(home.path(), gone), "{gone}");
+    }
+    assert!(is_on_disk(home.path(), "walrus"));
+    drop(store);
+    assert!(!is_on_disk(home.path(), "secretseal"));
+}
+
+#[test]
+fn a_removal_waits_for_those_who_read_and_no_write_does() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    append(&store, "s", 0..10, "secretseal");
+    append(&store, "t", 0..1, "text");
+    let (began, has_begun) = std::sync::mpsc::channel();
+    let (go_on, goes_on) = std::sync::mpsc::channel::<()>();
+    let tail = move |_: &ConversationMessage| {
+        let _ = began.send(());
+        let _ = goes_on.recv();
+        false
+    };
+    let window = store.window(&key("t"), None, Box::new(tail));
+    has_begun.recv().unwrap();
+    let removal = store.delete(&key("s"));
+    // The reader still sees the log of before.
+    append(&store, "t", 1..2, "text");
+    assert_eq!(store.session(&key("s")).wait(), Err(StoreError::NoSession));
+    assert!(is_on_disk(home.path(), "secretseal"));
+    go_on.send(()).unwrap();
+    assert_eq!(window.wait().unwrap().messages.len(), 1);
+    assert_eq!(removal.wait().unwrap(), 10);
+    assert!(!is_on_disk(home.path(), "secretseal"));
+}
+
+#[test]
+fn files_of_a_newer_version_and_files_of_others_are_refused_and_kept() {
+    let home = TempDir::new().unwrap();
+    append(&open(home.path()), "s", 0..1, "text");
+    let database = home.path().join("conversations.db");
+    let change = |sql: &str| Connection::open(&database).unwrap().execute_batch(sql).unwrap();
+    change("PRAGMA user_version = 99");
+    let why = "its files are of version 99, and this promptd knows those up to 1: use a newer one";
+    assert_eq!(try_open(home.path()).err(), Some(StoreError::Unusable(why.into())));
+    change("PRAGMA user_version = 1");
+    assert_eq!(all(&open(home.path()), &key("s")).len(), 1);
+    change("PRAGMA application_id = 7");
+    let why = "the database is not one of promptd's";
+    assert_eq!(try_open(home.path()).err(), Some(StoreError::Unusable(why.into())));
+}
+
+#[test]
+fn a_damaged_file_is_a_clear_error() {
+    let home = TempDir::new().unwrap();
+    let database = home.path().join("conversations.db");
+    fs::write(&database, "no database, but a text that is long enough to be read as one").unwrap();
+    assert!(matches!(try_open(home.path()).err(), Some(StoreError::Damaged(_))));
+    fs::remove_file(&database).unwrap();
+    let store = open(home.path());
+    append(&store, "s", 0..2_000, "text");
+    drop(store);
+    // The pages but the first.
+    let mut bytes = fs::read(&database).unwrap();
+    bytes[4096..].fill(0x5a);
+    fs::write(&database, &bytes).unwrap();
+    let failed = try_open(home.path()).map(|store| store.session(&key("s")).wait());
+    let failed = failed.unwrap_or_else(Err);
+    assert!(matches!(failed, Err(StoreError::Damaged(_))), "{failed:?}");
+    assert_ne!(check(home.path()).map(|checked| checked.faults), Ok(vec![]));
+}
+
+#[test]
+fn a_full_disk_refuses_writes_and_reads_go_on() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    append(&store, "s", 0..10, "text");
+    // As if the disk had no more room.
+    store.writer.limit_pages(50).wait().unwrap();
+    let large = vec![said(Role::User, "large", &"x".repeat(1 << 20))];
+    assert_eq!(store.append(&key("s"), large, None).wait(), Err(StoreError::Full));
+    assert_eq!(store.status().failing.get(), 1);
+    assert_eq!(all(&store, &key("s")).len(), 10);
+    assert_eq!(
+        store.recall(&id("w"), Recall { query: "text".into(), limit: 5, ..Recall::default() }).wait().unwrap().len(),
+        5
+    );
+    // One that is too large fails alone.
+    append(&store, "s", 10..11, "small");
+    assert_eq!(store.status().failing.get(), 0);
+    store.delete(&key("s")).wait().unwrap();
+}
+
+#[test]
+fn what_is_kept_is_bounded_by_age_and_by_size() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    append(&store, "old", 0..1, "text");
+    drop(store);
+    let database = home.path().join("conversations.db");
+    Connection::open(&database).unwrap().execute("UPDATE sessions SET changed = changed - 100000", []).unwrap();
+    let store = open(home.path());
+    append(&store, "new", 0..1, "text");
+    drop(store);
+    let with = |keep| SqliteStore::open(&Options { dir: home.path().to_owned(), keep }).unwrap();
+    let gone = |store: &SqliteStore, session: &str| {
+        while store.session(&key(session)).wait().is_ok() {
+            std::thread::yield_now();
+        }
+    };
+    let store = with(Keep { age: Some(Duration::from_secs(50)), bytes: None });
+    gone(&store, "old");
+    assert!(store.session(&key("new")).wait().is_ok());
+    for session in ["a", "b", "c"] {
+        append(&store, session, 0..1_000, &"long text ".repeat(20));
+        // So that one is older than the next.
+        let before = clock::milliseconds();
+        while clock::milliseconds() == before {
+            std::thread::yield_now();
+        }
+    }
+    drop(store);
+    let store = with(Keep { age: None, bytes: Some(600_000) });
+    for session in ["new", "a", "b"] {
+        gone(&store, session);
+    }
+    assert!(store.session(&key("c")).wait().is_ok(), "the newest fits");
+}
+
+#[test]
+fn a_backup_is_the_store_of_its_moment() {
+    let home = TempDir::new().unwrap();
+    let (dir, copy) = (home.path().join("store"), home.path().join("copy.db"));
+    let store = open(&dir);
+    append(&store, "s", 0..100, "text");
+    backup(&dir, &copy).unwrap();
+    assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(matches!(backup(&dir, &copy), Err(StoreError::Unusable(why)) if why.contains("is there already")));
+    append(&store, "s", 100..200, "text");
+    let held = restore(&dir, &copy, true).unwrap_err();
+    assert!(matches!(held, StoreError::Unusable(why) if why.contains("another process")));
+    drop(store);
+    assert!(
+        matches!(restore(&dir, &copy, false), Err(StoreError::Unusable(why)) if why.contains("1 sessions already"))
+    );
+    let restored = restore(&dir, &copy, true).unwrap();
+    assert_eq!((restored.sessions, restored.messages, restored.faults.len()), (1, 100, 0));
+    let store = open(&dir);
+    assert_eq!(all(&store, &key("s")).len(), 100);
+    append(&store, "s", 100..101, "text");
+    drop(store);
+    // Into a folder that is not there, as after the loss of a disk.
+    let other = home.path().join("other");
+    assert_eq!(restore(&other, &copy, false).unwrap().messages, 100);
+    assert_eq!(all(&open(&other), &key("s")).len(), 100);
+    fs::write(&copy, &fs::read(&copy).unwrap()[..8192]).unwrap();
+    assert!(matches!(restore(&other, &copy, true), Err(StoreError::Damaged(_))));
+    assert_eq!(all(&open(&other), &key("s")).len(), 100, "a damaged backup replaces nothing");
+}
+
+#[test]
+fn vacuum_gives_room_back() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    append(&store, "s", 0..1_000, &"long text ".repeat(50));
+    append(&store, "t", 0..1, "text");
+    store.delete(&key("s")).wait().unwrap();
+    drop(store);
+    let [before, after] = vacuum(home.path()).unwrap();
+    assert!(after < before / 5, "{before} {after}");
+    assert_eq!(all(&open(home.path()), &key("t")).len(), 1);
+    let nothing = vacuum(&home.path().join("none")).unwrap_err();
+    assert!(matches!(nothing, StoreError::Unusable(why) if why.starts_with("there is none in")));
+}
+
+#[test]
+fn a_copy_that_a_process_did_not_finish_is_removed() {
+    let home = TempDir::new().unwrap();
+    append(&open(home.path()), "s", 0..10, "text");
+    let database = home.path().join("conversations.db");
+    let left = "INSERT INTO sessions SELECT 99, workspace, 'half', 1, position, system, user, assistant, tool, bytes, created, changed FROM sessions";
+    Connection::open(&database).unwrap().execute(left, []).unwrap();
+    let store = open(home.path());
+    append(&store, "half", 0..1, "text");
+    assert_eq!(all(&store, &key("half")).len(), 1);
+    drop(store);
+    assert_eq!(check(home.path()).unwrap().faults, [""; 0]);
+}

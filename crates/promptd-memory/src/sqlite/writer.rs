@@ -1,0 +1,449 @@
+//! The thread that writes. What waits is done in one transaction, so that many writers share one sync of the disk.
+
+use std::{
+    collections::VecDeque,
+    iter,
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::{
+    chores::{self, Keep, Step},
+    connection,
+    folder::{Folder, Lock},
+    sessions::Fork,
+};
+use crate::{Answer, LOG_TARGET, SessionKey, Status, StoreError, clock, watchers::Watchers};
+
+/// The most writes that wait.
+const MAX_WAITING: usize = 1_024;
+/// The most writes of one transaction.
+const BATCH: usize = 128;
+/// How often what is kept is looked through.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
+/// How often the log is tried to be cut while somebody reads it.
+const SCRUB_INTERVAL: Duration = Duration::from_millis(20);
+
+/// What must be done, once a write is on the disk, before it is acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum After {
+    /// Nothing: it changed nothing.
+    Nothing,
+    /// So many messages are counted, and those who watch are told.
+    Stored(u64),
+    /// What was removed goes from the log too.
+    Scrubbed,
+    /// A session is removed, by its key, and then the same.
+    Removed(i64),
+    /// A session is copied to another.
+    Forked(Fork),
+}
+
+/// The thread, from outside.
+pub(super) struct Writer {
+    /// `None` while it is dropped.
+    queue: Option<SyncSender<Box<dyn Task>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(super) fn start(
+        folder: &Folder,
+        lock: Lock,
+        keep: Keep,
+        status: Arc<Status>,
+        watchers: Arc<Watchers>,
+    ) -> Result<Self, StoreError> {
+        let connection = connection::writing(&folder.database())?;
+        // Forks that an earlier process did not finish.
+        chores::give_up_forks(&connection)?;
+        let (queue, tasks) = sync_channel(MAX_WAITING);
+        let thread = Thread {
+            connection,
+            _lock: lock,
+            keep,
+            status,
+            watchers,
+            waiting: Vec::new(),
+            forks: VecDeque::new(),
+            has_chores: true,
+            must_scrub: true,
+            next_sweep: clock::now(),
+        };
+        let spawned = thread::Builder::new().name("memory-write".into()).spawn(move || thread.run(&tasks));
+        let thread = spawned.map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Does work in a transaction. It is done again where the transaction fails for the work of others.
+    pub(super) fn run<T: Send + 'static>(
+        &self,
+        session: &SessionKey,
+        work: impl FnMut(&Connection) -> Result<(T, After), StoreError> + Send + 'static,
+    ) -> Answer<T> {
+        let (reply, answer) = Answer::new();
+        self.hand_over(Job { session: session.clone(), work, outcome: Err(StoreError::Busy), reply });
+        answer
+    }
+
+    /// Begins a copy to a session, does it little by little, and answers with what `end` then finds.
+    pub(super) fn fork<T: Send + 'static>(
+        &self,
+        session: &SessionKey,
+        begin: impl FnMut(&Connection) -> Result<Fork, StoreError> + Send + 'static,
+        end: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Answer<T> {
+        let (reply, answer) = Answer::new();
+        self.hand_over(Forking { session: session.clone(), begin, end, outcome: Err(StoreError::Busy), reply });
+        answer
+    }
+
+    /// Lets the database have at most so many pages.
+    #[cfg(test)]
+    pub(super) fn limit_pages(&self, pages: u32) -> Answer<()> {
+        let session = crate::suite::key("none");
+        // Of no effect within the transaction that sets it.
+        self.run(&session, move |connection| {
+            Ok((connection.pragma_update(None, "max_page_count", pages)?, After::Nothing))
+        })
+    }
+
+    fn hand_over(&self, task: impl Task + 'static) {
+        let Some(queue) = &self.queue else { return };
+        if let Err(TrySendError::Full(task) | TrySendError::Disconnected(task)) = queue.try_send(Box::new(task)) {
+            task.answer();
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A write, whatever it answers.
+trait Task: Send {
+    /// Whether somebody waits for it.
+    fn is_wanted(&self) -> bool;
+    fn session(&self) -> &SessionKey;
+    /// Does the work; says whether it succeeded, and what must follow.
+    fn run(&mut self, connection: &Connection) -> Option<After>;
+    /// What it waited for is done.
+    fn end(&mut self, connection: &Connection) {
+        let _ = connection;
+    }
+    fn fail(&mut self, error: StoreError);
+    /// Answers.
+    fn answer(self: Box<Self>);
+}
+
+struct Job<T, W> {
+    session: SessionKey,
+    work: W,
+    outcome: Result<T, StoreError>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, W> Task for Job<T, W>
+where
+    T: Send,
+    W: FnMut(&Connection) -> Result<(T, After), StoreError> + Send,
+{
+    fn is_wanted(&self) -> bool {
+        !self.reply.is_closed()
+    }
+
+    fn session(&self) -> &SessionKey {
+        &self.session
+    }
+
+    fn run(&mut self, connection: &Connection) -> Option<After> {
+        match (self.work)(connection) {
+            Ok((done, after)) => {
+                self.outcome = Ok(done);
+                Some(after)
+            }
+            Err(error) => {
+                self.outcome = Err(error);
+                None
+            }
+        }
+    }
+
+    fn fail(&mut self, error: StoreError) {
+        self.outcome = Err(error);
+    }
+
+    fn answer(self: Box<Self>) {
+        let _ = self.reply.send(self.outcome);
+    }
+}
+
+struct Forking<T, B, E> {
+    /// The session that is made.
+    session: SessionKey,
+    begin: B,
+    end: E,
+    outcome: Result<T, StoreError>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, B, E> Task for Forking<T, B, E>
+where
+    T: Send,
+    B: FnMut(&Connection) -> Result<Fork, StoreError> + Send,
+    E: FnMut(&Connection) -> Result<T, StoreError> + Send,
+{
+    fn is_wanted(&self) -> bool {
+        !self.reply.is_closed()
+    }
+
+    fn session(&self) -> &SessionKey {
+        &self.session
+    }
+
+    fn run(&mut self, connection: &Connection) -> Option<After> {
+        let begun = (self.begin)(connection).map(After::Forked);
+        begun.map_err(|error| self.fail(error)).ok()
+    }
+
+    fn end(&mut self, connection: &Connection) {
+        self.outcome = (self.end)(connection);
+    }
+
+    fn fail(&mut self, error: StoreError) {
+        self.outcome = Err(error);
+    }
+
+    fn answer(self: Box<Self>) {
+        let _ = self.reply.send(self.outcome);
+    }
+}
+
+struct Thread {
+    connection: Connection,
+    _lock: Lock,
+    keep: Keep,
+    status: Arc<Status>,
+    watchers: Arc<Watchers>,
+    /// Writes that are on the disk, and what they wait for.
+    waiting: Vec<(After, Box<dyn Task>)>,
+    forks: VecDeque<Fork>,
+    /// Whether sessions may be there that are to be removed.
+    has_chores: bool,
+    /// Whether the log may have what was removed.
+    must_scrub: bool,
+    next_sweep: Instant,
+}
+
+impl Thread {
+    fn run(mut self, tasks: &Receiver<Box<dyn Task>>) {
+        loop {
+            let first = match self.next(tasks) {
+                Ok(first) => first,
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let batch: Vec<_> = first.into_iter().chain(iter::from_fn(|| tasks.try_recv().ok())).take(BATCH).collect();
+            if !batch.is_empty() {
+                self.write(batch);
+            }
+            self.sweep();
+            self.work_on();
+            self.scrub();
+        }
+    }
+
+    /// The next write; `None`, or a timeout: there is other work.
+    fn next(&self, tasks: &Receiver<Box<dyn Task>>) -> Result<Option<Box<dyn Task>>, RecvTimeoutError> {
+        if self.has_chores || !self.forks.is_empty() {
+            return match tasks.try_recv() {
+                Ok(task) => Ok(Some(task)),
+                Err(TryRecvError::Empty) => Ok(None),
+                Err(TryRecvError::Disconnected) => Err(RecvTimeoutError::Disconnected),
+            };
+        }
+        let until_sweep = self.next_sweep.saturating_duration_since(clock::now());
+        let most = if self.must_scrub { SCRUB_INTERVAL.min(until_sweep) } else { until_sweep };
+        tasks.recv_timeout(most).map(Some)
+    }
+
+    /// Writes a batch in one transaction. Where that fails, each by itself: a write that is too large must fail no other.
+    fn write(&mut self, mut batch: Vec<Box<dyn Task>>) {
+        batch.retain(|task| task.is_wanted());
+        if batch.is_empty() {
+            return;
+        }
+        match self.transaction(&mut batch) {
+            Ok(afters) => self.committed(batch, afters),
+            Err(_) if batch.len() > 1 => batch.into_iter().for_each(|task| self.write(vec![task])),
+            Err(error) => {
+                self.report(Some(&error));
+                for mut task in batch {
+                    task.fail(error.clone());
+                    task.answer();
+                }
+            }
+        }
+    }
+
+    /// Does all of them and commits; gives what follows each, `None` where it failed by itself.
+    fn transaction(&self, batch: &mut [Box<dyn Task>]) -> Result<Vec<Option<After>>, StoreError> {
+        let transaction = self.connection.unchecked_transaction()?;
+        let mut afters = Vec::with_capacity(batch.len());
+        for task in batch {
+            transaction.prepare_cached("SAVEPOINT task")?.execute([])?;
+            let after = task.run(&transaction);
+            // SQLite ends the whole transaction where the disk is full.
+            if transaction.is_autocommit() {
+                return Err(StoreError::Full);
+            }
+            if after.is_none() {
+                transaction.prepare_cached("ROLLBACK TO task")?.execute([])?;
+            }
+            transaction.prepare_cached("RELEASE task")?.execute([])?;
+            afters.push(after);
+        }
+        transaction.commit()?;
+        Ok(afters)
+    }
+
+    fn committed(&mut self, batch: Vec<Box<dyn Task>>, afters: Vec<Option<After>>) {
+        self.report(None);
+        self.status.commits.inc();
+        for (task, after) in batch.into_iter().zip(afters) {
+            let after = after.unwrap_or(After::Nothing);
+            if after != After::Nothing {
+                self.watchers.changed(task.session());
+            }
+            match &after {
+                After::Nothing | After::Stored(_) => {
+                    if let After::Stored(count) = after {
+                        self.status.appended.inc_by(count);
+                    }
+                    task.answer();
+                    continue;
+                }
+                After::Scrubbed => self.must_scrub = true,
+                After::Removed(_) => self.has_chores = true,
+                After::Forked(fork) => self.forks.push_back(fork.clone()),
+            }
+            self.waiting.push((after, task));
+        }
+    }
+
+    /// Looks for sessions that are too old or too many.
+    fn sweep(&mut self) {
+        let now = clock::now();
+        if now < self.next_sweep {
+            return;
+        }
+        self.next_sweep = now + SWEEP_INTERVAL;
+        let swept = chores::sweep(&self.connection, &self.keep, clock::milliseconds());
+        match swept {
+            Ok(swept) => {
+                self.status.bytes.set(swept.bytes);
+                self.has_chores |= !swept.hidden.is_empty();
+                for session in &swept.hidden {
+                    self.watchers.changed(session);
+                }
+            }
+            Err(error) => self.report(Some(&error)),
+        }
+    }
+
+    /// One step of copying or removing, so that no write waits for long.
+    fn work_on(&mut self) {
+        if let Some(fork) = self.forks.pop_front() {
+            match chores::copy_some(&self.connection, &fork) {
+                Ok(Step::More(next)) => self.forks.push_back(next),
+                Ok(Step::Done) => self.finish(|after| matches!(after, After::Forked(of) if of.key == fork.key), None),
+                Err(error) => {
+                    self.has_chores = true;
+                    let failed = chores::give_up_fork(&self.connection, fork.key).err().unwrap_or(error);
+                    self.finish(|after| matches!(after, After::Forked(of) if of.key == fork.key), Some(&failed));
+                }
+            }
+        } else if self.has_chores {
+            match chores::remove_some(&self.connection) {
+                Ok(chores::Removing::Nothing) => self.has_chores = false,
+                Ok(chores::Removing::Some) => {}
+                Ok(chores::Removing::Session(key)) => {
+                    self.status.removed.inc();
+                    self.must_scrub = true;
+                    for (after, _) in &mut self.waiting {
+                        if *after == After::Removed(key) {
+                            *after = After::Scrubbed;
+                        }
+                    }
+                    // There may be more to remove for its size.
+                    self.next_sweep = clock::now();
+                }
+                Err(error) => {
+                    // It is tried again at the next sweep.
+                    self.has_chores = false;
+                    self.report(Some(&error));
+                    self.finish(|after| matches!(after, After::Removed(_)), Some(&error));
+                }
+            }
+        }
+    }
+
+    /// Cuts the log off, with the text that was removed, unless somebody reads it now.
+    fn scrub(&mut self) {
+        if !self.must_scrub || self.has_chores || !self.forks.is_empty() {
+            return;
+        }
+        match chores::cut_log(&self.connection) {
+            Ok(true) => {
+                self.must_scrub = false;
+                self.finish(|after| *after == After::Scrubbed, None);
+            }
+            Ok(false) => {}
+            Err(error) => {
+                self.must_scrub = false;
+                self.report(Some(&error));
+                self.finish(|after| *after == After::Scrubbed, Some(&error));
+            }
+        }
+    }
+
+    /// Answers those that wait for something.
+    fn finish(&mut self, is_done: impl Fn(&After) -> bool, error: Option<&StoreError>) {
+        for (_, mut task) in self.waiting.extract_if(.., |(after, _)| is_done(after)) {
+            match error {
+                Some(error) => task.fail(error.clone()),
+                None => task.end(&self.connection),
+            }
+            self.watchers.changed(task.session());
+            task.answer();
+        }
+    }
+
+    /// Says in the log and in the metrics when writing begins to fail, or to work again.
+    fn report(&self, error: Option<&StoreError>) {
+        let was_failing = self.status.failing.get() == 1;
+        match error {
+            None if was_failing => {
+                self.status.failing.set(0);
+                tracing::info!(target: LOG_TARGET, "conversations are stored again");
+            }
+            Some(error) if !was_failing => {
+                self.status.failing.set(1);
+                tracing::error!(target: LOG_TARGET, "conversations are not stored until this is fixed: {error}");
+            }
+            _ => {}
+        }
+    }
+}

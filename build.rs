@@ -10,8 +10,8 @@ use std::{
 
 use prost_types::FileDescriptorSet;
 
-const CONTRACT: &str = "proto/promptd/v1/promptd.proto";
-const HEALTH: &str = "third_party/grpc/health/v1/health.proto";
+const CONTRACT: [&str; 2] = ["proto/promptd/v1/promptd.proto", "proto/promptd/v1/session.proto"];
+const HEALTH: [&str; 1] = ["third_party/grpc/health/v1/health.proto"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=proto");
@@ -41,11 +41,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Compiles a file and keeps the encoded descriptors, comments included, for reflection.
-fn descriptors(root: &str, file: &str, kept: &Path) -> Result<FileDescriptorSet, Box<dyn Error>> {
+/// Compiles files and keeps the encoded descriptors, comments included, for reflection.
+fn descriptors<const N: usize>(root: &str, files: [&str; N], kept: &Path) -> Result<FileDescriptorSet, Box<dyn Error>> {
     let mut compiler = protox::Compiler::new([root])?;
     compiler.include_source_info(true).include_imports(true);
-    let set = compiler.open_file(file)?.file_descriptor_set();
+    let set = compiler.open_files(files)?.file_descriptor_set();
     fs::write(kept, compiler.encode_file_descriptor_set())?;
     Ok(set)
 }

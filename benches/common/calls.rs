@@ -55,6 +55,8 @@ async fn serve(workspaces: &Path) -> String {
         profiles: Arc::new(move || source.get().map(Source::profiles).unwrap_or_default()),
         read_workspace_file: Arc::new(move |snapshot, path| read_workspace_file(snapshot, path, &options)),
         clock: Arc::new(Timestamp::now),
+        #[cfg(feature = "memory")]
+        memory: None,
         record: None,
         access: Arc::new(Access::open()),
         telemetry: Metrics::register(&mut Registry::default()),

@@ -12,6 +12,7 @@ const OPTIONAL_PART: &str = "is an optional part of promptd, which this build do
 const FEATURES: &[(&str, &str, bool)] = &[
     ("inspector", "inspector", cfg!(feature = "inspector")),
     ("mcp", "mcp", cfg!(feature = "mcp")),
+    ("memory", "memory", cfg!(feature = "memory")),
     ("otlp", "otlp", cfg!(feature = "otlp")),
     ("record", "record", cfg!(feature = "record")),
     ("workspaces.etcd", "etcd", cfg!(feature = "etcd")),
@@ -22,7 +23,6 @@ const OF_A_WORKSPACE: &str = "belongs in the workspace.yaml of a workspace";
 /// Each other key with the rest of its message. A setting that is renamed or removed gets a row that says what to write
 /// instead.
 const KEYS: &[(&str, &str)] = &[
-    ("memory", OPTIONAL_PART),
     ("agent", OF_A_WORKSPACE),
     ("context", OF_A_WORKSPACE),
     ("heartbeat", OF_A_WORKSPACE),

@@ -65,6 +65,9 @@ pub struct Config {
     /// `inspector.listen`.
     #[cfg(feature = "inspector")]
     pub inspector: InspectorListen,
+    /// `memory`; `None`: no conversations are stored.
+    #[cfg(feature = "memory")]
+    pub memory: Option<promptd_memory::Options>,
     /// `otlp`; `None`: no spans are sent.
     #[cfg(feature = "otlp")]
     pub otlp: Option<promptd_otlp::Options>,
@@ -174,6 +177,9 @@ pub struct Overrides {
     /// `--inspector`: `Off` or `At`.
     #[cfg(feature = "inspector")]
     pub inspector: Option<InspectorListen>,
+    /// `--memory`; absolute.
+    #[cfg(feature = "memory")]
+    pub memory: Option<PathBuf>,
     /// `--workspaces`; absolute.
     pub root: Option<PathBuf>,
     /// `--workspace`: added to those of the file, of which it replaces the one of the same id.

@@ -367,6 +367,27 @@ pub const TABLE: &[Setting] = &[
         "true",
         "Whether `/mcp`, at the address of `listen`, serves clients of the Model Context Protocol. They need the same tokens as every other caller.",
     ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.store",
+        PATH,
+        "null",
+        "The folder that conversations are stored in; unset: none are. Flag `--memory`. See [memory.md](../memory.md).",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.keep.age",
+        Shape::Span { least: "1s" },
+        "null",
+        "How long a session is kept after its last change; unset: until a call removes it.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.keep.bytes",
+        Shape::Size { least: 1 },
+        "null",
+        "The most that the sessions take of the disk; beyond it those are removed that have not changed for the longest time. Unset: no bound.",
+    ),
     #[cfg(feature = "otlp")]
     fixed(
         "otlp.endpoint",

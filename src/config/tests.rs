@@ -26,6 +26,8 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
         admin,
         #[cfg(feature = "inspector")]
         inspector,
+        #[cfg(feature = "memory")]
+        memory,
         #[cfg(feature = "otlp")]
         otlp,
         #[cfg(feature = "record")]
@@ -37,6 +39,8 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
     assert_eq!(inspector, InspectorListen::Default(([127, 0, 0, 1], INSPECTOR_PORT).into()));
     #[cfg(feature = "etcd")]
     assert_eq!(etcd, None);
+    #[cfg(feature = "memory")]
+    assert_eq!(memory, None);
     #[cfg(feature = "otlp")]
     assert_eq!(otlp, None);
     #[cfg(feature = "record")]
@@ -64,6 +68,9 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
     if cfg!(feature = "otlp") {
         base["otlp"] = json!({"endpoint": "http://localhost:4317"});
     }
+    if cfg!(feature = "memory") {
+        base["memory"] = json!({"store": "m"});
+    }
     if cfg!(feature = "record") {
         base["record"] = json!({"dir": "r"});
     }
@@ -81,7 +88,8 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
             ("workspaces.etcd.prefix", _) => json!("/other"),
             ("otlp.endpoint", _) => json!("http://collector.internal:4317"),
             ("record.sample" | "otlp.sample", _) => json!(0.5),
-            ("record.max_bytes" | "workspaces.resident", _) => json!("77MiB"),
+            ("memory.keep.age", _) => json!("77s"),
+            ("record.max_bytes" | "memory.keep.bytes" | "workspaces.resident", _) => json!("77MiB"),
             ("record.redact", _) => json!(["user"]),
             (_, "true" | "false") => json!(setting.default != "true"),
             (_, "[]") => json!(["other"]),
@@ -174,17 +182,17 @@ fn every_fault_is_reported_at_once_with_its_place() {
 
 #[test]
 fn a_key_of_another_build_or_another_file_says_so() {
-    let text = "memory: {dir: x}\nworkspaces: {root: ws}\nskills:\n  blocklist: [a]\nprofile: kern\n";
+    let text = "workspaces: {root: ws}\nskills:\n  blocklist: [a]\nprofile: kern\n";
     assert_eq!(
         read(text).unwrap_err(),
         [
-            "promptd.yaml:1:1 `memory` is an optional part of promptd, which this build does not have",
-            "promptd.yaml:4:3 `skills.blocklist` belongs in the workspace.yaml of a workspace",
-            "promptd.yaml:5:1 `profile` belongs in the workspace.yaml of a workspace",
+            "promptd.yaml:3:3 `skills.blocklist` belongs in the workspace.yaml of a workspace",
+            "promptd.yaml:4:1 `profile` belongs in the workspace.yaml of a workspace",
         ]
     );
     for (part, is_built_in) in [
         ("inspector", cfg!(feature = "inspector")),
+        ("memory", cfg!(feature = "memory")),
         ("otlp", cfg!(feature = "otlp")),
         ("record", cfg!(feature = "record")),
     ] {

@@ -35,6 +35,8 @@ pub use pipeline::{
     method_names,
 };
 pub use server::{Ended, Server, ServerError};
+#[cfg(feature = "memory")]
+pub use services::Memory;
 pub use services::{Answered, Backend, Clock, FinishRecord, Notice, Profiles, ReadWorkspaceFile, Record, api};
 pub use telemetry::{FinishedCall, NoTelemetry, REFUSALS, Telemetry};
 pub use tracer::{TraceParent, TracedCall, TracedPrompt, Tracer};

@@ -26,6 +26,8 @@ mod peers;
 mod raw;
 mod reply;
 mod rig;
+#[cfg(feature = "memory")]
+mod sessions;
 mod tls;
 mod web;
 mod workspaces;

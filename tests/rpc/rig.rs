@@ -97,12 +97,23 @@ pub struct Setup {
     pub ready: bool,
     /// With the inspector, at a free port.
     pub inspected: bool,
+    /// Where conversations are stored.
+    #[cfg(feature = "memory")]
+    pub memory: Option<promptd::grpc::Memory>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
         let options = Options { listen: SocketAddr::from(([127, 0, 0, 1], 0)), ..Options::default() };
-        Self { options, access: Access::open(), tls: None, ready: true, inspected: false }
+        Self {
+            options,
+            access: Access::open(),
+            tls: None,
+            ready: true,
+            inspected: false,
+            #[cfg(feature = "memory")]
+            memory: None,
+        }
     }
 }
 
@@ -118,6 +129,8 @@ impl Rig {
         let (trees, profiles) = (Arc::default(), Arc::new(ProfileSet::built_in()));
         let disk = Arc::default();
         let backend = backend(&store, &profiles, &trees, &access, &seen, &broken_clock, &disk);
+        #[cfg(feature = "memory")]
+        let backend = Backend { memory: setup.memory, ..backend };
         let server = Server::bind(setup.options, backend, setup.tls).await.unwrap();
         let (server, inspector) = if setup.inspected { with_inspector(server).await } else { (server, None) };
         let (addr, lifecycle) = (server.local_addr(), server.lifecycle());
@@ -213,6 +226,11 @@ impl Rig {
         ProfileServiceClient::new(self.channel().await)
     }
 
+    #[cfg(feature = "memory")]
+    pub async fn sessions(&self) -> promptd::grpc::api::session_service_client::SessionServiceClient<Channel> {
+        promptd::grpc::api::session_service_client::SessionServiceClient::new(self.channel().await)
+    }
+
     pub async fn health(&self) -> HealthClient<Channel> {
         HealthClient::new(self.channel().await)
     }
@@ -258,6 +276,8 @@ fn backend(
             assert!(!broken.load(Ordering::SeqCst), "the clock is broken on purpose");
             Timestamp::new(NOW, 0).unwrap()
         }),
+        #[cfg(feature = "memory")]
+        memory: None,
         record: None,
         access: Arc::clone(access),
         telemetry: Arc::<Seen>::clone(seen),

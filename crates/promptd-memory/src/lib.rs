@@ -25,8 +25,8 @@ pub use jsonl::line;
 pub use sqlite::{Checked, Keep, Options, SqliteStore, backup, check, restore, vacuum};
 pub use status::Status;
 pub use store::{
-    Answer, Appended, MAX_APPENDED, MAX_MESSAGE_ID_BYTES, MAX_RECALLED, MAX_TRUNCATED, Messages, PageOfMessages,
-    PageOfSessions, Recall, Recalled, Session, SessionKey, Stats, Store, StoredMessage, Tail, Window,
+    Answer, Appended, MAX_RECALLED, MAX_TRUNCATED, Messages, PageOfMessages, PageOfSessions, Recall, Recalled, Session,
+    SessionKey, Stats, Store, StoredMessage, Tail, Window,
 };
 
 /// What the log lines of this crate are filtered by, as in `log.level: info,promptd::memory=debug`.

@@ -11,10 +11,6 @@ use tokio::sync::{oneshot, watch};
 
 use crate::StoreError;
 
-/// The most messages that are appended at once.
-pub const MAX_APPENDED: usize = 1_000;
-/// The most bytes of a message's id.
-pub const MAX_MESSAGE_ID_BYTES: usize = 256;
 /// The most messages that a truncation removes.
 pub const MAX_TRUNCATED: u64 = 1_000;
 /// The most messages that a recall finds.
@@ -31,7 +27,7 @@ pub trait Store: Send + Sync {
     /// `expected` position the new ones are stored only if nobody else has written: the session is at this position, or
     /// at the end of the messages that the call repeats from there on. All are stored or none is.
     ///
-    /// `messages` has 1 to [`MAX_APPENDED`], each with an id of 1 to [`MAX_MESSAGE_ID_BYTES`] bytes that is unique in the call.
+    /// `messages` has at least one, each with an id that is unique in the call.
     fn append(
         &self,
         session: &SessionKey,
@@ -199,6 +195,8 @@ pub struct Recall {
     pub until: Option<Moment>,
     /// The most messages, at most [`MAX_RECALLED`].
     pub limit: usize,
+    /// The most bytes of their texts; the first comes whatever it has.
+    pub max_bytes: usize,
 }
 
 /// A message that was found.

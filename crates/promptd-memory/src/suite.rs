@@ -9,8 +9,7 @@ use promptd_core::{
 };
 
 use crate::{
-    Appended, MAX_APPENDED, MAX_TRUNCATED, PageOfMessages, PageOfSessions, Recall, SessionKey, Store, StoreError,
-    StoredMessage,
+    Appended, MAX_TRUNCATED, PageOfMessages, PageOfSessions, Recall, SessionKey, Store, StoreError, StoredMessage,
 };
 
 /// A test, with its name.
@@ -301,15 +300,15 @@ fn truncations(store: &dyn Store) {
     let session = truncate(1, Some(3)).unwrap();
     assert_eq!((session.position, session.messages, session.bytes), (4, [0, 1, 0, 0], 10));
     assert_eq!(ids(store, "s"), ["m0"]);
-    let recall = Recall { query: "walrus".into(), limit: 10, ..Recall::default() };
+    let recall = Recall { query: "walrus".into(), limit: 10, max_bytes: 1 << 20, ..Recall::default() };
     assert!(store.recall(&id("w"), recall).wait().unwrap().is_empty());
     // Again, since its answer was lost.
     assert_eq!(truncate(1, Some(3)).unwrap(), session);
     // The message that was removed can be said differently.
     append(store, "s", vec![said(Role::Assistant, "m1", "seal")]);
     assert_eq!(ids(store, "s"), ["m0", "m1"]);
-    for start in (0..=MAX_TRUNCATED).step_by(MAX_APPENDED) {
-        append(store, "long", users(start..(start + MAX_APPENDED as u64).min(MAX_TRUNCATED + 1)));
+    for start in (0..=MAX_TRUNCATED).step_by(500) {
+        append(store, "long", users(start..(start + 500).min(MAX_TRUNCATED + 1)));
     }
     let all = store.truncate(&key("long"), 0, None).wait();
     assert_eq!(all, Err(StoreError::RemovesTooMany(MAX_TRUNCATED + 1)));
@@ -323,7 +322,7 @@ fn removals(store: &dyn Store) {
     assert_eq!(store.delete(&key("s")).wait().unwrap(), 700);
     assert_eq!(store.session(&key("s")).wait(), Err(StoreError::NoSession));
     assert_eq!(store.delete(&key("s")).wait(), Err(StoreError::NoSession));
-    let recall = Recall { query: "m500".into(), limit: 10, ..Recall::default() };
+    let recall = Recall { query: "m500".into(), limit: 10, max_bytes: 1 << 20, ..Recall::default() };
     assert!(store.recall(&id("w"), recall).wait().unwrap().is_empty());
     assert_eq!(append(store, "s", users(0..1)).session.position, 1);
     assert_eq!(ids(store, "t"), ["m0"]);
@@ -334,7 +333,7 @@ fn workspaces(store: &dyn Store) {
     let theirs = SessionKey { workspace: id("v"), session: id("s") };
     store.append(&theirs, vec![user("theirs")], None).wait().unwrap();
     assert_eq!(ids(store, "s"), ["ours"]);
-    let recall = || Recall { query: "text".into(), limit: 10, ..Recall::default() };
+    let recall = || Recall { query: "text".into(), limit: 10, max_bytes: 1 << 20, ..Recall::default() };
     let found = store.recall(&id("w"), recall()).wait().unwrap();
     assert_eq!(found.iter().map(|found| &*found.message.message.id).collect::<Vec<_>>(), ["ours"]);
     assert_eq!(store.stats(&id("w")).wait().unwrap().messages, 1);
@@ -362,7 +361,7 @@ fn recalls(store: &dyn Store) {
         assert!(found.is_sorted_by(|one, other| one.score >= other.score));
         found.into_iter().map(|found| found.message.message.id).collect::<Vec<_>>()
     };
-    let query = |query: &str| Recall { query: query.into(), limit: 10, ..Recall::default() };
+    let query = |query: &str| Recall { query: query.into(), limit: 10, max_bytes: 1 << 20, ..Recall::default() };
     assert_eq!(find(query("keys of the harbour")).first().unwrap(), "1");
     assert_eq!(find(query("CAFE")), ["0"]);
     assert_eq!(find(query("北京")), ["3"]);
@@ -376,6 +375,8 @@ fn recalls(store: &dyn Store) {
     all.sort();
     assert_eq!(all, ["0", "1", "4"]);
     assert_eq!(find(Recall { limit: 1, ..query("harbour") }).len(), 1);
+    assert_eq!(find(Recall { max_bytes: 60, ..query("harbour") }).len(), 2);
+    assert_eq!(find(Recall { max_bytes: 0, ..query("harbour") }).len(), 1);
     let in_s = || Recall { session: Some(id("s")), ..query("harbour") };
     assert_eq!(find(in_s()).len(), 2);
     assert_eq!(find(Recall { before: Some(1), ..in_s() }), ["0"]);

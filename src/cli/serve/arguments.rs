@@ -34,6 +34,10 @@ pub(in crate::cli) struct Arguments {
     #[cfg(feature = "inspector")]
     #[arg(long, value_name = "ADDR|off", value_parser = settings::inspector_listen)]
     inspector: Option<InspectorListen>,
+    /// The folder that conversations are stored in.
+    #[cfg(feature = "memory")]
+    #[arg(long, value_name = "DIR")]
+    memory: Option<PathBuf>,
     /// The log level, such as `debug` or `info,promptd::source=debug`.
     #[arg(long, value_name = "LEVEL", env = "PROMPTD_LOG", hide_env_values = true, value_parser = level)]
     log: Option<(String, Targets)>,
@@ -96,6 +100,8 @@ impl Arguments {
             admin: self.admin,
             #[cfg(feature = "inspector")]
             inspector: self.inspector,
+            #[cfg(feature = "memory")]
+            memory: self.memory.as_deref().map(settings::absolute_folder).transpose()?,
             log_level: self.log.clone(),
             ..Overrides::default()
         })

@@ -6,6 +6,8 @@ mod descriptors;
 pub(super) mod etcd;
 #[cfg(feature = "inspector")]
 pub(super) mod inspector;
+#[cfg(feature = "memory")]
+mod memory;
 #[cfg(feature = "otlp")]
 mod otlp;
 #[cfg(feature = "record")]
@@ -117,6 +119,8 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
         notice,
         ..backend(config, external.clone(), &store, &source, &secrets.access, Arc::clone(&metrics) as _)
     };
+    #[cfg(feature = "memory")]
+    let backend = Backend { memory: memory::start(config, &mut registry).await, ..backend };
     let options = descriptors::within_limit(&config.grpc);
     let server = Server::bind(options, backend, secrets.tls.clone()).await.map_err(|e| server_failure(&e))?;
     #[cfg(feature = "inspector")]
@@ -251,6 +255,8 @@ pub(super) fn backend(
             None => promptd_source::read_workspace_file(snapshot, path, &options),
         }),
         clock: Arc::new(Timestamp::now),
+        #[cfg(feature = "memory")]
+        memory: None,
         record: None,
         access: Arc::clone(access),
         telemetry,

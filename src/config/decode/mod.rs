@@ -5,6 +5,8 @@ mod etcd;
 mod grpc;
 #[cfg(feature = "inspector")]
 mod inspector;
+#[cfg(feature = "memory")]
+mod memory;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod read;
@@ -75,6 +77,8 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
         admin: admin(section(&mut root, "admin"), overrides),
         #[cfg(feature = "inspector")]
         inspector,
+        #[cfg(feature = "memory")]
+        memory: memory::options(section(&mut root, "memory"), &base, overrides),
         #[cfg(feature = "otlp")]
         otlp: otlp::options(section(&mut root, "otlp")),
         #[cfg(feature = "record")]
@@ -232,6 +236,8 @@ fn effective(node: &Node, overrides: &Overrides) -> BTreeMap<&'static str, Value
     set("admin.listen", overrides.admin.map(|listen| listen.to_string()));
     #[cfg(feature = "inspector")]
     set("inspector.listen", overrides.inspector.map(|listen| listen.to_string()));
+    #[cfg(feature = "memory")]
+    set("memory.store", overrides.memory.as_ref().map(|dir| dir.display().to_string()));
     set("workspaces.root", overrides.root.as_ref().map(|root| root.display().to_string()));
     set("workspaces.resident", overrides.resident.as_ref().map(|(text, _)| text.clone()));
     set("log.level", overrides.log_level.as_ref().map(|(text, _)| text.clone()));

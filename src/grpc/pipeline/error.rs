@@ -76,6 +76,8 @@ pub(crate) enum Error {
     OriginNotAllowed,
     /// The deadline passed.
     DeadlineExceeded,
+    /// What an optional part of the service says.
+    Part { code: Code, reason: &'static str, message: String, metadata: Option<(&'static str, String)> },
     /// An error of a library, without details.
     Foreign(Code, String),
     /// The server has no such method or feature.
@@ -134,7 +136,7 @@ impl Error {
             Self::DeadlineExceeded | Self::RequestTimeout => Code::DeadlineExceeded,
             Self::Unimplemented(_) => Code::Unimplemented,
             Self::Internal => Code::Internal,
-            Self::Foreign(code, _) => *code,
+            Self::Part { code, .. } | Self::Foreign(code, _) => *code,
         }
     }
 
@@ -171,6 +173,7 @@ impl Error {
             Self::DeadlineExceeded => "DEADLINE_EXCEEDED".into(),
             Self::Unimplemented(_) => "UNIMPLEMENTED".into(),
             Self::Internal => "INTERNAL".into(),
+            Self::Part { reason, .. } => (*reason).into(),
             Self::Foreign(code, _) => code_name(*code).into(),
         }
     }
@@ -235,7 +238,7 @@ impl Error {
                     .into()
             }
             Self::DeadlineExceeded => "the deadline has passed".into(),
-            Self::Unimplemented(what) | Self::Foreign(_, what) => shown(what),
+            Self::Unimplemented(what) | Self::Foreign(_, what) | Self::Part { message: what, .. } => shown(what),
             Self::Internal => "the server failed; its log has more under the call's x-request-id".into(),
         }
     }

@@ -60,6 +60,10 @@ fn details(error: &Error) -> ErrorDetails {
             let metadata = HashMap::from([(LOCKED_FIELD.to_owned(), field.clone())]);
             details.set_error_info(error.reason(), DOMAIN, metadata);
         }
+        Error::Part { metadata: Some((key, value)), .. } => {
+            let metadata = HashMap::from([((*key).to_owned(), value.clone())]);
+            details.set_error_info(error.reason(), DOMAIN, metadata);
+        }
         Error::Missing { kind, name } => {
             details.set_resource_info(*kind, shown(name), "", error.message());
         }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+#[cfg(feature = "memory")]
+use super::sessions::Memory;
 use crate::grpc::{
     Telemetry, Tracer,
     pipeline::{
@@ -67,6 +69,9 @@ pub struct Backend {
     pub read_workspace_file: ReadWorkspaceFile,
     /// The clock.
     pub clock: Clock,
+    /// The stored conversations.
+    #[cfg(feature = "memory")]
+    pub memory: Option<Memory>,
     /// Records calls.
     pub record: Option<Record>,
     /// Who may call.

@@ -15,10 +15,14 @@ mod prompt;
 mod query;
 mod reflection;
 mod revisions;
+#[cfg(feature = "memory")]
+mod sessions;
 mod watch;
 mod workspace;
 
 pub use backend::{Answered, Backend, Clock, FinishRecord, Notice, Profiles, ReadWorkspaceFile, Record};
+#[cfg(feature = "memory")]
+pub use sessions::Memory;
 
 use std::{convert::Infallible, future::ready, sync::Arc};
 
@@ -26,6 +30,8 @@ use http::Request;
 use tonic::{body::Body, codec::CompressionEncoding};
 use tower::Service as _;
 
+#[cfg(feature = "memory")]
+use self::{api::session_service_server::SessionServiceServer, sessions::SessionService};
 use self::{
     api::{
         health::health_server::HealthServer, profile_service_server::ProfileServiceServer,
@@ -39,7 +45,14 @@ use self::{
 };
 use super::{
     Lifecycle, Limits, Options,
-    pipeline::{Method, ResponseFuture, Service, respond},
+    pipeline::{Error, Method, ResponseFuture, Service, respond},
+};
+
+/// Why no call of `SessionService` is answered, nor a turn that names a session.
+const NOT_STORED: &str = if cfg!(feature = "memory") {
+    "no conversations are stored here: `memory.store` names a folder for them"
+} else {
+    "stored conversations are an optional part of promptd, which this build does not have: build it with `--features memory`"
 };
 
 /// One generated server for each service. Each call clones its server, which is little more than a shared pointer.
@@ -47,6 +60,9 @@ pub(super) struct Services {
     prompts: PromptServiceServer<PromptService>,
     workspaces: WorkspaceServiceServer<WorkspaceService>,
     profiles: ProfileServiceServer<ProfileService>,
+    /// `None`: no conversations are stored.
+    #[cfg(feature = "memory")]
+    sessions: Option<SessionServiceServer<SessionService>>,
     health: HealthServer<Health>,
     reflection: Reflection,
 }
@@ -69,11 +85,19 @@ impl Services {
                 }
             }};
         }
+        #[cfg(feature = "memory")]
+        let sessions = backend.memory.clone().map(|memory| SessionService {
+            backend: backend.clone(),
+            memory,
+            limits: Arc::clone(&limits),
+        });
         let prompts = PromptService { backend: backend.clone(), limits: Arc::clone(&limits) };
         let workspaces = WorkspaceService { backend: backend.clone(), limits };
         Ok(Self {
             prompts: set!(PromptServiceServer::new(prompts)),
             workspaces: set!(WorkspaceServiceServer::new(workspaces)),
+            #[cfg(feature = "memory")]
+            sessions: sessions.map(|sessions| set!(SessionServiceServer::new(sessions))),
             profiles: set!(ProfileServiceServer::new(ProfileService { backend })),
             health: set!(HealthServer::new(Health(lifecycle))),
             reflection: Reflection::new()?,
@@ -86,6 +110,13 @@ impl Services {
             Some(Service::Prompts) => self.prompts.clone().call(request),
             Some(Service::Workspaces) => self.workspaces.clone().call(request),
             Some(Service::Profiles) => self.profiles.clone().call(request),
+            Some(Service::Sessions) => {
+                #[cfg(feature = "memory")]
+                if let Some(sessions) = &self.sessions {
+                    return sessions.clone().call(request);
+                }
+                Box::pin(ready(Ok(respond(Error::Unimplemented(NOT_STORED.into()).into()))))
+            }
             Some(Service::Health) => self.health.clone().call(request),
             Some(Service::Reflection) => self.reflection.v1.clone().call(request),
             Some(Service::ReflectionAlpha) => self.reflection.v1alpha.clone().call(request),

@@ -5,9 +5,9 @@ use promptd_contract::decode::Violations;
 use promptd_core::text::hex;
 
 /// A page's size where the request says 0.
-const DEFAULT_SIZE: usize = 100;
+pub(super) const DEFAULT_SIZE: usize = 100;
 /// The most items of a page; a larger size is cut to it.
-const MAX_SIZE: usize = 1_000;
+pub(super) const MAX_SIZE: usize = 1_000;
 /// The start of every page token, so that tokens of another version can be recognized.
 const VERSION: &str = "1-";
 
@@ -41,6 +41,24 @@ impl Page {
         let mut violations = Violations::default();
         let page = Self::check(size, token, &mut violations);
         Ok(violations.into_result(page)?)
+    }
+
+    /// The most items.
+    #[cfg(feature = "memory")]
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The key of the last item of the page before.
+    #[cfg(feature = "memory")]
+    pub(super) fn after(&self) -> Option<&str> {
+        self.after.as_deref()
+    }
+
+    /// The token of the page after the item of this key.
+    #[cfg(feature = "memory")]
+    pub(super) fn token(last: &str) -> String {
+        encode(last)
     }
 
     /// The page's items and the token of the next page; empty: this is the last. `items` are in the order of their keys,

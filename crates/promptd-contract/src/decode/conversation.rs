@@ -13,20 +13,30 @@ pub(super) fn conversation(raw: proto::Conversation, limits: &Limits, violations
     if !fits {
         return Conversation::default();
     }
-    let messages =
-        raw.messages.into_iter().enumerate().filter_map(|(index, raw)| message(raw, index, limits, violations));
-    let messages = messages.collect();
+    let messages = messages(raw.messages, &format!("{PATH}.messages"), limits, violations);
     let segments = raw.segments.into_iter().enumerate().map(|(index, raw)| segment(raw, index, violations)).collect();
     Conversation { messages, segments, first_index: raw.first_index, held_cut: raw.held_cut }
 }
 
+/// Checks messages; `path` is their list's.
+pub(super) fn messages(
+    raw: Vec<proto::ConversationMessage>,
+    path: &str,
+    limits: &Limits,
+    violations: &mut Violations,
+) -> Vec<ConversationMessage> {
+    let messages = raw.into_iter().enumerate();
+    messages.filter_map(|(index, raw)| message(raw, path, index, limits, violations)).collect()
+}
+
 fn message(
     raw: proto::ConversationMessage,
+    list: &str,
     index: usize,
     limits: &Limits,
     violations: &mut Violations,
 ) -> Option<ConversationMessage> {
-    let path = |field: &str| format!("{PATH}.messages[{index}].{field}");
+    let path = |field: &str| format!("{list}[{index}].{field}");
     let role = role(raw.role, || path("role"), violations);
     let time = timestamp(raw.time, || path("time"), violations);
     let tool_calls = tool_calls(raw.tool_calls, || path("tool_calls"), limits, violations);

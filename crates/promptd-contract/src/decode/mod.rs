@@ -7,6 +7,7 @@ mod conversation;
 mod diff;
 mod history;
 mod request;
+mod session;
 mod size;
 mod turn;
 mod values;
@@ -14,6 +15,7 @@ mod values;
 pub use diff::{After, DiffRequest, diff_request};
 pub use history::{PlanRequest, plan_request};
 pub use request::{AssembleRequest, assemble_request};
+pub use session::{AppendRequest, MAX_APPENDED, RecallRequest, append_request, recall_request};
 pub use size::count_values;
 pub use turn::{inputs, turn};
 

@@ -80,7 +80,9 @@ fn range(messages: Range<u64>) -> proto::MessageRange {
     proto::MessageRange { start: messages.start, end: messages.end }
 }
 
-fn timestamp(moment: Moment) -> prost_types::Timestamp {
+/// A time as the contract has it.
+#[must_use]
+pub fn timestamp(moment: Moment) -> prost_types::Timestamp {
     let (seconds, nanoseconds) = moment.as_parts();
     prost_types::Timestamp { seconds, nanos: nanoseconds.cast_signed() }
 }

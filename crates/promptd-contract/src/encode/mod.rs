@@ -5,6 +5,7 @@
 //! prompt's borrowed text is copied once, into a buffer of the right size. A test walks the contract's descriptors and sets
 //! every field of the answer, one by one. All other answers are generated types.
 
+mod conversation;
 mod diff;
 mod fields;
 mod findings;
@@ -18,8 +19,9 @@ mod workspace;
 use bytes::Bytes;
 
 pub use self::{
+    conversation::conversation_message,
     diff::{Side, diff_prompt_response},
-    history::plan_history_response,
+    history::{plan_history_response, timestamp},
     profile::{profile, profile_summary},
     reply::parse_reply_response,
     sink::Encoded,

@@ -36,11 +36,16 @@ pub(super) fn find(connection: &Connection, workspace: &Id, recall: &Recall) -> 
         seconds(recall.until, i64::MAX),
         i64::try_from(recall.limit.min(MAX_RECALLED)).unwrap_or(i64::MAX),
     ])?;
-    let mut found = Vec::new();
+    let (mut found, mut bytes) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
         let id: String = row.get(11)?;
         let session = Id::parse(&id).map_err(|_| StoreError::Damaged("a session's id is not one".into()))?;
-        found.push(Recalled { session, message: messages::read(row)?, score: row.get(12)? });
+        let message = messages::read(row)?;
+        bytes += message.message.content.len();
+        if bytes > recall.max_bytes && !found.is_empty() {
+            break;
+        }
+        found.push(Recalled { session, message, score: row.get(12)? });
     }
     Ok(found)
 }

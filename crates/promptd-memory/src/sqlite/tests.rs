@@ -178,7 +178,11 @@ fn a_full_disk_refuses_writes_and_reads_go_on() {
     assert_eq!(store.status().failing.get(), 1);
     assert_eq!(all(&store, &key("s")).len(), 10);
     assert_eq!(
-        store.recall(&id("w"), Recall { query: "text".into(), limit: 5, ..Recall::default() }).wait().unwrap().len(),
+        store
+            .recall(&id("w"), Recall { query: "text".into(), limit: 5, max_bytes: 1 << 20, ..Recall::default() })
+            .wait()
+            .unwrap()
+            .len(),
         5
     );
     // One that is too large fails alone.

@@ -125,6 +125,10 @@ mod tests {
             [
                 "/promptd.v1.ProfileService/GetProfile",
                 "/promptd.v1.ProfileService/ListProfiles",
+                "/promptd.v1.SessionService/GetRecallStats",
+                "/promptd.v1.SessionService/GetSession",
+                "/promptd.v1.SessionService/ListMessages",
+                "/promptd.v1.SessionService/ListSessions",
                 "/promptd.v1.WorkspaceService/GetWorkspace",
                 "/promptd.v1.WorkspaceService/ListRevisions",
                 "/promptd.v1.WorkspaceService/ListSkills",

@@ -1,0 +1,60 @@
+//! From the store's types to the contract's.
+
+use promptd_contract::{
+    encode::{conversation_message, timestamp},
+    proto,
+};
+use promptd_core::{id::Id, time::Moment};
+use promptd_memory::{Recalled, Session, Stats, StoredMessage};
+
+use crate::grpc::pipeline::Error;
+
+pub(super) fn session(session: &Session) -> proto::Session {
+    let [system_messages, user_messages, assistant_messages, tool_messages] = session.messages;
+    proto::Session {
+        id: session.id.to_string(),
+        position: session.position,
+        message_count: session.message_count(),
+        system_messages,
+        user_messages,
+        assistant_messages,
+        tool_messages,
+        bytes: session.bytes,
+        created_at: Some(timestamp(session.created)),
+        changed_at: Some(timestamp(session.changed)),
+    }
+}
+
+pub(super) fn stored(stored: StoredMessage) -> proto::StoredMessage {
+    proto::StoredMessage {
+        position: stored.position,
+        index: stored.index,
+        stored_at: Some(timestamp(stored.stored)),
+        message: Some(conversation_message(stored.message)),
+    }
+}
+
+pub(super) fn recalled(found: Recalled) -> proto::RecalledMessage {
+    proto::RecalledMessage {
+        session_id: found.session.to_string(),
+        message: Some(stored(found.message)),
+        score: found.score,
+    }
+}
+
+pub(super) fn stats(stats: &Stats) -> proto::GetRecallStatsResponse {
+    let Stats { sessions, messages, bytes, first, last } = *stats;
+    let [first_at, last_at] = [first, last].map(|time: Option<Moment>| time.map(timestamp));
+    proto::GetRecallStatsResponse { sessions, messages, bytes, first_at, last_at }
+}
+
+/// A session's place in the list, for page tokens.
+pub(super) fn key(session: &Session) -> String {
+    format!("{}/{}", session.changed.as_milliseconds(), session.id)
+}
+
+/// What [`key`] says.
+pub(super) fn place(key: &str) -> Result<(i64, Id), Error> {
+    let parts = key.split_once('/').and_then(|(changed, id)| Some((changed.parse().ok()?, Id::parse(id).ok()?)));
+    parts.ok_or_else(|| Error::invalid("page_token", "is not a token of this list; start again with an empty one"))
+}

@@ -182,6 +182,7 @@ fn json(out: &mut impl io::Write, snapshot: &Snapshot, profile: &Profile, prompt
         revision: snapshot.revision.as_str(),
         profile: profile.name.as_str(),
         rendered: "",
+        session_position: None,
         shape: &encode::Shape::default(),
     };
     let message = turn::descriptor("AssemblePromptResponse");

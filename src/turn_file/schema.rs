@@ -55,6 +55,11 @@ fn constrain(message: &str, schema: &mut Value) {
     const TEXT: &str = r"[^\s\u0000-\u001f\u007f-\u009f]";
     match message {
         "Turn" => {
+            // Sessions are the service's.
+            let of_sessions = |name: &String| name.starts_with("session");
+            if let Value::Object(properties) = &mut schema["properties"] {
+                properties.retain(|name, _| !of_sessions(name));
+            }
             for name in ["context_files", "contextFiles"] {
                 schema["properties"][name]["items"]["minLength"] = 1.into();
             }

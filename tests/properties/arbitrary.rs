@@ -269,6 +269,9 @@ pub fn raw_turn() -> impl Strategy<Value = proto::Turn> {
             stage,
             budget: None,
             working_directory: working_directory.to_owned(),
+            session_id: String::new(),
+            session_position: None,
+            session_held_cut: None,
         },
     )
 }

@@ -324,3 +324,117 @@ async fn without_a_store_and_with_a_damaged_one_everything_else_is_served() {
         rig.prompts().await.assemble_prompt(crate::rig::ask()).await.unwrap();
     }
 }
+
+/// A conversation as agents have them: turns of a user's message, calls of tools with results, and an answer.
+fn agentic(turns: usize) -> Vec<proto::ConversationMessage> {
+    let mut messages = Vec::new();
+    for turn in 0..turns {
+        messages.push(user(&format!("u{turn}"), &format!("Question {turn}? {}", "word ".repeat(turn * 7 % 40))));
+        for call in 0..turn % 4 {
+            let id = format!("c{turn}-{call}");
+            let tool_calls =
+                vec![proto::ToolCall { id: id.clone(), name: "look".into(), arguments_json: "{\"a\":1}".into() }];
+            messages
+                .push(proto::ConversationMessage { tool_calls, ..said(proto::Role::Assistant, &format!("a{id}"), "") });
+            let result = said(proto::Role::Tool, &format!("r{id}"), &"found ".repeat(turn * 13 % 90));
+            messages.push(proto::ConversationMessage { tool_call_id: id, name: "look".into(), ..result });
+        }
+        messages.push(said(proto::Role::Assistant, &format!("e{turn}"), &format!("Answer {turn}.")));
+    }
+    // A result that answers nothing, as after a crash of the front end.
+    let stray = said(proto::Role::Tool, "stray", &"lost ".repeat(300));
+    messages.push(proto::ConversationMessage { tool_call_id: "none".into(), ..stray });
+    messages.push(user("last", "And now?"));
+    messages
+}
+
+/// A number as an input of a profile.
+fn number(name: &str, value: f64) -> prost_types::Struct {
+    let value = prost_types::Value { kind: Some(prost_types::value::Kind::NumberValue(value)) };
+    prost_types::Struct { fields: [(name.to_owned(), value)].into() }
+}
+
+#[tokio::test]
+async fn a_turn_that_names_a_session_has_the_prompt_of_one_that_brings_it() {
+    let dir = TempDir::new().unwrap();
+    let rig = start(&dir).await;
+    let (mut sessions, mut prompts) = (rig.sessions().await, rig.prompts().await);
+    let messages = agentic(120);
+    sessions.append_messages(append("s", messages.clone())).await.unwrap();
+    let ask = |profile: &str, inputs: Option<prost_types::Struct>, turn: proto::Turn| proto::AssemblePromptRequest {
+        profile: profile.into(),
+        turn: Some(proto::Turn { inputs, ..turn }),
+        ..crate::rig::ask()
+    };
+    let profiles = [
+        ("five-layer", None),
+        ("airi", Some(number("window", 3.0))),
+        ("kern", None),
+        ("kern", Some(number("max_context_tokens", 700.0))),
+        ("kern", Some(number("max_context_tokens", 3_000.0))),
+    ];
+    for (profile, inputs) in profiles {
+        for position in [None, Some(1), Some(17), Some(100), Some(messages.len() as u64 - 2)] {
+            let end = position.map_or(messages.len(), |position| usize::try_from(position).unwrap());
+            let whole = proto::Conversation { messages: messages[..end].to_vec(), ..Default::default() };
+            let brought = proto::Turn { conversation: Some(whole), ..Default::default() };
+            let named = proto::Turn { session_id: "s".into(), session_position: position, ..Default::default() };
+            let brought = prompts.assemble_prompt(ask(profile, inputs.clone(), brought)).await.unwrap().into_inner();
+            let named = prompts.assemble_prompt(ask(profile, inputs.clone(), named)).await.unwrap().into_inner();
+            let why = format!("{profile} at {position:?}");
+            assert_eq!(named.session_position, Some(end as u64), "{why}");
+            assert_eq!(brought.session_position, None, "{why}");
+            assert_eq!(named.digest, brought.digest, "{why}");
+            assert_eq!(named.conversation_window, brought.conversation_window, "{why}");
+            let texts = |answer: &proto::AssemblePromptResponse| {
+                answer.findings.iter().map(|finding| finding.message.clone()).collect::<Vec<_>>()
+            };
+            assert_eq!(texts(&named), texts(&brought), "{why}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_position_gives_the_same_bytes_whatever_follows() {
+    let dir = TempDir::new().unwrap();
+    let rig = start(&dir).await;
+    let (mut sessions, mut prompts) = (rig.sessions().await, rig.prompts().await);
+    sessions.append_messages(append("s", users(0..20))).await.unwrap();
+    let now = Some(prost_types::Timestamp { seconds: 7, nanos: 0 });
+    let named = |session_position| {
+        crate::rig::ask_with(proto::Turn { session_id: "s".into(), session_position, now, ..Default::default() })
+    };
+    let first = prompts.assemble_prompt(named(None)).await.unwrap().into_inner();
+    sessions.append_messages(append("s", users(20..30))).await.unwrap();
+    let again = prompts.assemble_prompt(named(first.session_position)).await.unwrap().into_inner();
+    assert_eq!(again, first);
+    assert_ne!(prompts.assemble_prompt(named(None)).await.unwrap().into_inner().digest, first.digest);
+    let cut = proto::TruncateSessionRequest {
+        workspace_id: "harbor".into(),
+        session_id: "s".into(),
+        from_position: 10,
+        expected_position: None,
+    };
+    sessions.truncate_session(cut).await.unwrap();
+    sessions.append_messages(append("s", users(40..60))).await.unwrap();
+    refused(prompts.assemble_prompt(named(Some(20))).await, Code::NotFound, "POSITION_NOT_FOUND");
+    prompts.assemble_prompt(named(Some(10))).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_session_is_named_with_is_checked() {
+    let dir = TempDir::new().unwrap();
+    let rig = start(&dir).await;
+    let mut prompts = rig.prompts().await;
+    let named = || proto::Turn { session_id: "s".into(), ..Default::default() };
+    let ask = crate::rig::ask_with;
+    refused(prompts.assemble_prompt(ask(named())).await, Code::NotFound, "SESSION_NOT_FOUND");
+    let both = proto::Turn { conversation: Some(proto::Conversation::default()), ..named() };
+    refused(prompts.assemble_prompt(ask(both)).await, Code::InvalidArgument, "INVALID_REQUEST");
+    let diff = proto::DiffPromptRequest { workspace_id: "harbor".into(), turn: Some(named()), ..Default::default() };
+    refused(prompts.diff_prompt(diff).await, Code::InvalidArgument, "INVALID_REQUEST");
+    let without = Rig::start().await;
+    let refusal = without.prompts().await.assemble_prompt(ask(named())).await;
+    let status = refused(refusal, Code::InvalidArgument, "INVALID_REQUEST");
+    assert!(status.message().contains("`memory.store`"), "{status:?}");
+}

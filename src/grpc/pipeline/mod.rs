@@ -22,5 +22,7 @@ pub(super) use error::{Error, code_name};
 pub(super) use method::{MAX_REFLECTION_BYTES, Method, Service};
 #[cfg(feature = "mcp")]
 pub(super) use receive::REQUEST_TIMEOUT;
+#[cfg(feature = "memory")]
+pub(super) use receive::{LARGE_BYTES, MANY_VALUES};
 pub(super) use receive::{TakesLong, collect, gunzip};
 pub(super) use status::respond;

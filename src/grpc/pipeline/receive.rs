@@ -36,8 +36,8 @@ const HEALTH_TIMEOUT: Duration = Duration::from_secs(5);
 const VALUE_BYTES: usize = 256;
 
 /// From this size on, and with more values than so many, no other call may wait behind what is done with a request.
-const LARGE_BYTES: usize = 64 << 10;
-const MANY_VALUES: usize = 500;
+pub(crate) const LARGE_BYTES: usize = 64 << 10;
+pub(crate) const MANY_VALUES: usize = 500;
 
 /// Among the extensions of a request whose work takes long.
 #[derive(Clone, Copy)]

@@ -51,18 +51,20 @@ pub(super) struct PromptService {
 }
 
 /// A call of which everything is checked but whether its workspace is there.
-struct Decoded {
-    request: AssembleRequest,
+pub(super) struct Decoded {
+    pub(super) request: AssembleRequest,
     /// What is recorded of it.
-    record: Option<FinishRecord>,
+    pub(super) record: Option<FinishRecord>,
+    /// Where the session of its turn was read; `None`: it names none.
+    pub(super) session_position: Option<u64>,
     caller: Caller,
 }
 
 /// A call that can be answered.
-struct Checked {
-    decoded: Decoded,
+pub(super) struct Checked {
+    pub(super) decoded: Decoded,
     /// The workspace at its revision.
-    loaded: Arc<Loaded>,
+    pub(super) loaded: Arc<Loaded>,
 }
 
 #[tonic::async_trait]
@@ -75,7 +77,15 @@ impl prompt_service_server::PromptService for PromptService {
         let takes_long = request.extensions().get::<TakesLong>().is_some();
         let raw = request.into_inner();
         let (bytes, now) = (raw.encoded_len(), (self.backend.clock)());
-        if takes_long || has_long_filter(raw.turn.as_ref().and_then(|turn| turn.skill_filter.as_ref())) {
+        let names_session = raw.turn.as_ref().is_some_and(|turn| !turn.session_id.is_empty());
+        let is_long = takes_long || has_long_filter(raw.turn.as_ref().and_then(|turn| turn.skill_filter.as_ref()));
+        if names_session {
+            #[cfg(feature = "memory")]
+            return self.assemble_session(raw, caller, now, is_long).await;
+            #[cfg(not(feature = "memory"))]
+            return Err(Error::invalid("turn.session_id", super::NOT_STORED).into());
+        }
+        if is_long {
             let found = self.backend.find_named(&raw.workspace_id, &caller).await;
             let service = self.clone();
             let assembled = run_heavy(&self.limits, move || {
@@ -87,18 +97,7 @@ impl prompt_service_server::PromptService for PromptService {
         let decoded = self.decode(raw, &caller, now)?;
         let found = self.backend.find(&decoded.request.workspace, &caller).await;
         let checked = self.look_up(decoded, &found, &caller)?;
-        let Checked { decoded: Decoded { request, .. }, loaded } = &checked;
-        let budgets = chosen(&loaded.snapshot, request.profile.as_ref())?.counts_tokens();
-        let counts = counts_long([request.encoding, budgets.then_some(Encoding::DEFAULT)], bytes);
-        // A prompt that exceeds its budget is assembled and counted several times.
-        let has_budget = request.turn.budget.is_some() || loaded.snapshot.manifest.budget.limit.is_some();
-        // Spans render every section again.
-        if !counts && !has_budget && !request.spans {
-            return Ok(self.assemble(checked)?);
-        }
-        let service = self.clone();
-        let assembled = run_heavy(&self.limits, move || service.assemble(checked));
-        Ok(assembled.await??)
+        self.assemble_checked(checked, bytes, false).await
     }
 
     async fn diff_prompt(
@@ -148,22 +147,51 @@ impl prompt_service_server::PromptService for PromptService {
 }
 
 impl PromptService {
-    fn decode(&self, mut raw: proto::AssemblePromptRequest, caller: &Caller, now: Timestamp) -> Result<Decoded, Error> {
-        let record = self.backend.record.as_ref().and_then(|record| record(&mut raw, now));
+    /// Assembles a prompt of a request of so many bytes, on another thread where that takes long.
+    pub(super) async fn assemble_checked(
+        &self,
+        checked: Checked,
+        bytes: usize,
+        is_long: bool,
+    ) -> Result<Response<Encoded>, Status> {
+        let Checked { decoded: Decoded { request, .. }, loaded } = &checked;
+        let budgets = chosen(&loaded.snapshot, request.profile.as_ref())?.counts_tokens();
+        let counts = counts_long([request.encoding, budgets.then_some(Encoding::DEFAULT)], bytes);
+        // A prompt that exceeds its budget is assembled and counted several times.
+        let has_budget = request.turn.budget.is_some() || loaded.snapshot.manifest.budget.limit.is_some();
+        // Spans render every section again.
+        if !is_long && !counts && !has_budget && !request.spans {
+            return Ok(self.assemble(checked)?);
+        }
+        let service = self.clone();
+        let assembled = run_heavy(&self.limits, move || service.assemble(checked));
+        Ok(assembled.await??)
+    }
+
+    pub(super) fn decode(
+        &self,
+        mut raw: proto::AssemblePromptRequest,
+        caller: &Caller,
+        now: Timestamp,
+    ) -> Result<Decoded, Error> {
+        let names_session = raw.turn.as_ref().is_some_and(|turn| !turn.session_id.is_empty());
+        // What is recorded has the conversation, once it is read.
+        let record = self.backend.record.as_ref().filter(|_| !names_session);
+        let record = record.and_then(|record| record(&mut raw, now));
         let limits = self.limits.request.load();
         let mut request = assemble_request(raw, &limits, now, |id| caller.must_see(id))?;
         request.turn.skill_access = caller.skills().cloned();
-        Ok(Decoded { request, record, caller: caller.clone() })
+        Ok(Decoded { request, record, session_position: None, caller: caller.clone() })
     }
 
-    fn look_up(&self, decoded: Decoded, found: &Found, caller: &Caller) -> Result<Checked, Error> {
+    pub(super) fn look_up(&self, decoded: Decoded, found: &Found, caller: &Caller) -> Result<Checked, Error> {
         let AssembleRequest { workspace, revision, .. } = &decoded.request;
         let loaded = self.backend.at(found, workspace, revision.as_deref(), caller)?;
         Ok(Checked { decoded, loaded })
     }
 
     fn assemble(&self, checked: Checked) -> Result<Response<Encoded>, Error> {
-        let Checked { decoded: Decoded { request, record, caller }, loaded } = checked;
+        let Checked { decoded: Decoded { request, record, session_position, caller }, loaded } = checked;
         let snapshot = &loaded.snapshot;
         let profile = chosen(snapshot, request.profile.as_ref())?;
         let started = now();
@@ -190,6 +218,7 @@ impl PromptService {
             revision: snapshot.revision.as_str(),
             profile: profile.name.as_str(),
             rendered: &rendered.text,
+            session_position,
             shape: &request.shape,
         };
         let mut answer = Response::new(answer.encode());

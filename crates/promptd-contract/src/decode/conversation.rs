@@ -15,7 +15,7 @@ pub(super) fn conversation(raw: proto::Conversation, limits: &Limits, violations
     }
     let messages = messages(raw.messages, &format!("{PATH}.messages"), limits, violations);
     let segments = raw.segments.into_iter().enumerate().map(|(index, raw)| segment(raw, index, violations)).collect();
-    Conversation { messages, segments, first_index: raw.first_index, held_cut: raw.held_cut }
+    Conversation { messages, segments, first_index: raw.first_index, held_cut: raw.held_cut, rest_is_stored: false }
 }
 
 /// Checks messages; `path` is their list's.

@@ -41,11 +41,15 @@ fn every_field_of_a_request_changes_the_decoded_request() {
         let raw = raw.transcode_to().unwrap();
         format!("{:?}", assemble_request(raw, &Limits::default(), Timestamp::UNIX_EPOCH, allowed).unwrap())
     };
-    every_field("AssemblePromptRequest", "turn.conversation.messages.tool_calls.arguments_json", assemble);
+    // A turn brings its conversation or names a session.
+    let session = ["turn.session_id", "turn.session_position", "turn.session_held_cut"];
+    let deep = "turn.conversation.messages.tool_calls.arguments_json";
+    every_field("AssemblePromptRequest", deep, &session, assemble);
+    every_field("AssemblePromptRequest", "turn.session_position", &["turn.conversation"], assemble);
     let plan = |raw: DynamicMessage| {
         format!("{:?}", plan_request(raw.transcode_to().unwrap(), &Limits::default(), allowed).unwrap())
     };
-    every_field("PlanHistoryRequest", "messages.tool_calls.arguments_json", plan);
+    every_field("PlanHistoryRequest", "messages.tool_calls.arguments_json", &[], plan);
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "it is what decoding asks whether a caller may name a workspace")]
@@ -53,14 +57,14 @@ fn allowed(_: &Id) -> Result<(), Vec<Violation>> {
     Ok(())
 }
 
-/// Checks that each field of a request matters when it is decoded, as text; `deep` is one of them.
-fn every_field(request: &str, deep: &str, decode: impl Fn(DynamicMessage) -> String) {
+/// Checks that each field of a request but those `without` matters when it is decoded, as text; `deep` is one of them.
+fn every_field(request: &str, deep: &str, without: &[&str], decode: impl Fn(DynamicMessage) -> String) {
     let request = descriptors().get_message_by_name(&format!("promptd.v1.{request}")).unwrap();
     let mut fields = Vec::new();
-    leaves(&request, "", &mut fields);
+    leaves(&request, "", without, &mut fields);
     assert!(fields.contains(&deep.to_owned()), "{fields:?}");
     // A request with every field set, one of them to another value than in the others.
-    let decoded = |changed: Option<&str>| decode(message(&request, "", changed));
+    let decoded = |changed: Option<&str>| decode(message(&request, "", without, changed));
     let before = decoded(None);
     assert_eq!(decoded(None), before);
     for field in fields {
@@ -68,22 +72,25 @@ fn every_field(request: &str, deep: &str, decode: impl Fn(DynamicMessage) -> Str
     }
 }
 
-fn message(descriptor: &MessageDescriptor, prefix: &str, changed: Option<&str>) -> DynamicMessage {
+fn message(descriptor: &MessageDescriptor, prefix: &str, without: &[&str], changed: Option<&str>) -> DynamicMessage {
     let mut message = DynamicMessage::new(descriptor.clone());
     for field in descriptor.fields() {
         let path = format!("{prefix}{}", field.name());
-        let one = value(&field, &path, changed);
+        if without.contains(&path.as_str()) {
+            continue;
+        }
+        let one = value(&field, &path, without, changed);
         message.set_field(&field, if field.is_list() { Value::List(vec![one]) } else { one });
     }
     message
 }
 
-fn value(field: &FieldDescriptor, path: &str, changed: Option<&str>) -> Value {
+fn value(field: &FieldDescriptor, path: &str, without: &[&str], changed: Option<&str>) -> Value {
     let is_changed = changed == Some(path);
     let number = u32::from(is_changed) + if LATER.contains(&path) { 7 } else { 1 };
     match field.kind() {
         Kind::Message(inner) if is_struct(&inner) => object(if is_changed { "b" } else { "a" }),
-        Kind::Message(inner) => Value::Message(message(&inner, &format!("{path}."), changed)),
+        Kind::Message(inner) => Value::Message(message(&inner, &format!("{path}."), without, changed)),
         Kind::String => {
             let [first, second] = VALUES.iter().find(|(known, _)| *known == path).map_or(["a", "b"], |(_, both)| *both);
             Value::String(if is_changed { second } else { first }.to_owned())
@@ -113,11 +120,14 @@ fn object(text: &str) -> Value {
 }
 
 /// Every field that is no message itself, and every free-form object.
-fn leaves(message: &MessageDescriptor, prefix: &str, found: &mut Vec<String>) {
+fn leaves(message: &MessageDescriptor, prefix: &str, without: &[&str], found: &mut Vec<String>) {
     for field in message.fields() {
         let path = format!("{prefix}{}", field.name());
+        if without.contains(&path.as_str()) {
+            continue;
+        }
         match field.kind() {
-            Kind::Message(inner) if !is_struct(&inner) => leaves(&inner, &format!("{path}."), found),
+            Kind::Message(inner) if !is_struct(&inner) => leaves(&inner, &format!("{path}."), without, found),
             _ => found.push(path),
         }
     }

@@ -14,8 +14,10 @@ use promptd_core::{digest::Digest, id::Id, text::hex, tokens::Encoding, turn::Tu
 pub struct AssembleRequest {
     /// The workspace.
     pub workspace: Id,
-    /// The turn.
+    /// The turn; without its conversation if it names a session.
     pub turn: Turn,
+    /// The session that has its conversation; `None`: the turn brings it.
+    pub session: Option<SessionOfTurn>,
     /// The profile to use; `None`: the workspace's own.
     pub profile: Option<Id>,
     /// The pinned revision; `None`: the newest.
@@ -30,6 +32,17 @@ pub struct AssembleRequest {
     pub spans: bool,
     /// What of the answer is sent.
     pub shape: Shape,
+}
+
+/// A session that a turn names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionOfTurn {
+    /// Its id.
+    pub id: Id,
+    /// As it was at this position; `None`: as it is.
+    pub position: Option<u64>,
+    /// For profiles that trim: the cut of an earlier answer.
+    pub held_cut: Option<u64>,
 }
 
 /// Checks a request. `may_see` refuses a workspace that is out of the caller's reach, before any other field is checked.
@@ -59,12 +72,27 @@ pub fn assemble_request<E: From<Vec<Violation>>>(
     let held = held(&if_none_match, limits, &mut violations);
     let format = choice(render_format, || "render_format".into(), &mut violations);
     let encoding = encoding(&token_encoding, "token_encoding", &mut violations);
-    let turn = turn(raw_turn.unwrap_or_default(), limits, now);
+    let mut raw_turn = raw_turn.unwrap_or_default();
+    let session = session(&mut raw_turn, &mut violations);
+    let turn = turn(raw_turn, limits, now);
     let (workspace, turn) = complete(workspace, turn, violations)?;
     let format = format.unwrap_or_default();
     let shape = Shape { held, reference_conversation, omit_sections };
     let spans = include_spans && !omit_sections;
-    Ok(AssembleRequest { workspace, turn, profile, revision, strict, encoding, format, spans, shape })
+    Ok(AssembleRequest { workspace, turn, session, profile, revision, strict, encoding, format, spans, shape })
+}
+
+/// Takes the session out of a turn, whose conversation is read from there.
+fn session(turn: &mut proto::Turn, violations: &mut Violations) -> Option<SessionOfTurn> {
+    if turn.session_id.is_empty() {
+        return None;
+    }
+    let id = id(&std::mem::take(&mut turn.session_id), "turn.session_id", violations);
+    if turn.conversation.is_some() {
+        violations.add("turn.session_id", "names the conversation: leave `turn.conversation` out");
+    }
+    let (position, held_cut) = (turn.session_position.take(), turn.session_held_cut.take());
+    id.map(|id| SessionOfTurn { id, position, held_cut })
 }
 
 /// Checks the workspace of a request, which is refused before any other field is checked if the caller may not see it.
@@ -180,5 +208,25 @@ mod tests {
         let denied = |id: &Id| Err(vec![Violation { field: id.to_string(), message: "denied".into() }]);
         let found = assemble_request(raw, &Limits::default(), Timestamp::UNIX_EPOCH, denied).unwrap_err();
         assert_eq!((found.len(), &*found[0].message), (1, "denied"));
+    }
+
+    #[test]
+    fn a_turn_brings_its_conversation_or_names_a_session() {
+        let check = |turn: proto::Turn| {
+            let raw = proto::AssemblePromptRequest { workspace_id: "w".into(), turn: Some(turn), ..Default::default() };
+            let allowed = |_: &Id| Ok::<_, Vec<Violation>>(());
+            let checked = assemble_request(raw, &Limits::default(), Timestamp::UNIX_EPOCH, allowed);
+            let fields = |faults: Vec<Violation>| faults.into_iter().map(|fault| fault.field).collect::<Vec<_>>();
+            checked.map(|request| request.session).map_err(fields)
+        };
+        let named = proto::Turn { session_id: "s".into(), session_position: Some(7), ..Default::default() };
+        let session = SessionOfTurn { id: Id::parse("s").unwrap(), position: Some(7), held_cut: None };
+        assert_eq!(check(named.clone()), Ok(Some(session)));
+        let both = proto::Turn { conversation: Some(proto::Conversation::default()), ..named.clone() };
+        assert_eq!(check(both), Err(vec!["turn.session_id".into()]));
+        let bad = proto::Turn { session_id: "../s".into(), ..named.clone() };
+        assert_eq!(check(bad), Err(vec!["turn.session_id".into()]));
+        let nameless = proto::Turn { session_id: String::new(), session_held_cut: Some(1), ..named };
+        assert_eq!(check(nameless), Err(vec!["turn.session_position".into(), "turn.session_held_cut".into()]));
     }
 }

@@ -23,6 +23,7 @@ use promptd_core::{
 /// Checks a turn. `now` is the clock of a turn without one.
 pub fn turn(raw: proto::Turn, limits: &Limits, now: Timestamp) -> Result<Turn, Vec<Violation>> {
     let mut violations = Violations::default();
+    check_no_session(&raw, &mut violations);
     let made = Turn {
         agent: raw.agent.map(|agent| Agent { id: agent.id, name: agent.name }),
         user: raw.user.map(|user| User { id: user.id, name: user.name }),
@@ -47,6 +48,21 @@ pub fn turn(raw: proto::Turn, limits: &Limits, now: Timestamp) -> Result<Turn, V
         working_directory: working_directory(&raw.working_directory, &mut violations),
     };
     violations.into_result(made)
+}
+
+/// Only `AssemblePrompt` reads a session, and takes it out of the turn before.
+fn check_no_session(raw: &proto::Turn, violations: &mut Violations) {
+    if !raw.session_id.is_empty() {
+        violations.add("turn.session_id", "only AssemblePrompt reads a session: give the turn its `conversation`");
+    }
+    let needs = "belongs to a session: set `turn.session_id` too";
+    for (field, value) in
+        [("turn.session_position", raw.session_position), ("turn.session_held_cut", raw.session_held_cut)]
+    {
+        if value.is_some() && raw.session_id.is_empty() {
+            violations.add(field, needs);
+        }
+    }
 }
 
 fn channel(raw: proto::Channel) -> Channel {

@@ -27,6 +27,7 @@ struct Sample {
     revision: &'static str,
     profile: &'static str,
     rendered: &'static str,
+    session_position: Option<u64>,
     shape: Shape,
 }
 
@@ -102,12 +103,20 @@ impl Sample {
                 behind_conversation: Some(Behind::User),
             },
         };
-        Self { prompt, revision: "r", profile: "p", rendered: "text", shape: Shape::default() }
+        Self {
+            prompt,
+            revision: "r",
+            profile: "p",
+            rendered: "text",
+            session_position: Some(1),
+            shape: Shape::default(),
+        }
     }
 
     fn decoded(&self) -> DynamicMessage {
-        let Self { prompt, revision, profile, rendered, shape } = self;
-        let bytes = Answer { prompt, revision, profile, rendered, shape }.encode().to_vec();
+        let Self { prompt, revision, profile, rendered, shape, session_position } = self;
+        let session_position = *session_position;
+        let bytes = Answer { prompt, revision, profile, rendered, session_position, shape }.encode().to_vec();
         DynamicMessage::decode(response(), &*bytes).unwrap()
     }
 
@@ -223,6 +232,7 @@ const CASES: &[Case] = &[
     ("profile", &[], |s| s.profile = "other"),
     ("not_modified", &["messages", "sections", "rendered", "cards"], |s| s.shape.held = vec![Digest([2; 32])]),
     ("rendered", &[], |s| s.rendered = "other"),
+    ("session_position", &[], |s| s.session_position = Some(0)),
     ("size.bytes", &[], |s| s.prompt.size.bytes = 99),
     ("size.chars", &[], |s| s.prompt.size.chars = 99),
     ("size.tokens", &[], |s| s.prompt.size.tokens = None),

@@ -53,6 +53,8 @@ pub struct Answer<'a> {
     pub profile: &'a str,
     /// A provider's request fragment, or empty.
     pub rendered: &'a str,
+    /// Where the turn's session was read; `None`: it names none.
+    pub session_position: Option<u64>,
     /// What of it is sent.
     pub shape: &'a Shape,
 }
@@ -123,6 +125,9 @@ impl Fields for Answer<'_> {
         }
         for card in prompt.cards.iter().filter(|_| !not_modified) {
             sink.message(13, &Card { card, not_modified: shape.holds(&card.digest) });
+        }
+        if let Some(position) = self.session_position {
+            sink.some_number(14, position);
         }
     }
 

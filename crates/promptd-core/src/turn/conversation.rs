@@ -14,6 +14,9 @@ pub struct Conversation {
     /// Where the window began in an earlier turn, in the whole history; 0: none yet. Set: the cut is held while it can be,
     /// and a new one leaves room to hold it.
     pub held_cut: Option<u64>,
+    /// Whether the messages before `first_index` are stored, and were not read since the prompt cannot carry them: they count as
+    /// left out of it.
+    pub rest_is_stored: bool,
 }
 
 /// A message of the conversation.

@@ -88,7 +88,7 @@ impl TurnFields {
             budget: _,
             working_directory,
         } = turn;
-        let Conversation { messages, segments, first_index: _, held_cut: _ } = conversation;
+        let Conversation { messages, segments, first_index: _, held_cut: _, rest_is_stored: _ } = conversation;
         Self::NOW
             .and_if(agent.is_some(), Self::AGENT)
             .and_if(user.is_some(), Self::USER)

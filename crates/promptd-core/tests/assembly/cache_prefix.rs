@@ -37,6 +37,7 @@ fn session() -> Turn {
             segments: vec![segment],
             first_index: 4,
             held_cut: Some(4),
+            ..Conversation::default()
         },
         ..crate::support::turn()
     }

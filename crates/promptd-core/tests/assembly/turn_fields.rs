@@ -257,8 +257,7 @@ fn the_history_is_seen_by_a_tree_of_summaries() {
         conversation: Conversation {
             messages: (0..3).map(said).collect(),
             segments: vec![segment("They met.", 2)],
-            first_index: 0,
-            held_cut: None,
+            ..Conversation::default()
         },
         ..turn()
     };

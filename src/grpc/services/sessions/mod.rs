@@ -5,6 +5,7 @@
 mod encode;
 mod export;
 mod memory;
+mod turn;
 mod watch;
 
 pub use memory::Memory;

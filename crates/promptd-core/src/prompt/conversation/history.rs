@@ -41,7 +41,8 @@ pub(super) fn before<'a>(
     let left_out = cut.left_out(units).flat_map(Unit::indices).map(|index| position(scope, index));
     let uncovered = left_out.filter(|&message| !coverage.has(message)).count() as u64;
     // Without summaries a caller that sends the end of a history alone has decided so.
-    let never_sent = if most.is_some() { coverage.holes_before(conversation.first_index) } else { 0 };
+    let never_sent =
+        if most.is_some() || conversation.rest_is_stored { coverage.holes_before(conversation.first_index) } else { 0 };
     TrimmedHistory {
         messages,
         summaries: selection.shown,

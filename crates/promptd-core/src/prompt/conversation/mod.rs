@@ -8,6 +8,7 @@ mod duplicates;
 mod history;
 mod message;
 mod segments;
+mod tail;
 mod tool_results;
 mod trim;
 mod units;
@@ -26,10 +27,11 @@ use crate::{
 
 use cut::Cut;
 use message::CarriedSize;
+pub use tail::{Tail, TailBounds};
 use trim::TrimBudget;
 use units::Unit;
 pub(crate) use window::ConversationWindow;
-use window::{LeftOut, limited_window, none_carried, report, summary, system_message};
+use window::{LeftOut, limited_window, none_carried, report, summary, system_message, unread_messages};
 pub(crate) use within::carry_within;
 
 /// The report for a profile that has no place for a conversation.
@@ -83,9 +85,13 @@ fn carry_trimmed<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>, most: Optio
         carried.token_budget = budget.raw;
     }
     window.divided(all, cut.divided(&units), &mut lost);
-    let left_out_by_design = cut.before(&units).map(Unit::len).sum();
-    if left_out_by_design > 0 && newest != Some(0) {
-        window.findings.push(limited_window(all.len(), left_out_by_design));
+    let unread = if conversation.rest_is_stored { conversation.first_index } else { 0 };
+    let left_out_by_design = unread + cut.before(&units).map(Unit::len).sum::<usize>() as u64;
+    let trims = budget.as_ref().is_some_and(|budget| budget.raw > 0);
+    if newest.is_none() && !trims && unread > 0 {
+        window.findings.push(unread_messages(unread));
+    } else if left_out_by_design > 0 && newest != Some(0) {
+        window.findings.push(limited_window(unread + all.len() as u64, left_out_by_design));
     }
     window.trimmed = history::before(scope, &units, &cut, budget.as_ref());
     carried.cut = window.trimmed.messages;

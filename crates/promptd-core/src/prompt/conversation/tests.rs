@@ -70,8 +70,7 @@ fn ten_thousand_messages_and_a_thousand_segments_take_a_moment() {
     let conversation = Conversation {
         messages: (0..10_000).map(message).collect(),
         segments: (0..1_000).map(segment).collect(),
-        first_index: 0,
-        held_cut: None,
+        ..Conversation::default()
     };
     let inputs = json!({"max_context_tokens": 50_000, "max_tool_result_chars": 50});
     for (profile, inputs) in
@@ -223,7 +222,7 @@ fn a_budget_too_small_for_any_summary_is_no_wish_for_none() {
     let segment =
         Segment { id: "0".into(), message_end: 1, summary: "s".into(), summary_tokens: 1, ..Segment::default() };
     let messages = vec![ConversationMessage::new(Role::User, "")];
-    let conversation = Conversation { messages, segments: vec![segment], first_index: 1, held_cut: None };
+    let conversation = Conversation { messages, segments: vec![segment], first_index: 1, ..Conversation::default() };
     for (share, uncovered) in [(0.25, 1), (0.0, 0)] {
         let turn = turn(conversation.clone(), &json!({"max_context_tokens": 1, "summary_budget": share}));
         assert_eq!(prompt(&SNAPSHOT, "kern", &turn).conversation.unwrap().uncovered, uncovered, "{share}");
@@ -242,7 +241,7 @@ proptest! {
         chars in 0_i64..20,
     ) {
         let snapshot = &*SNAPSHOT;
-        let conversation = Conversation { messages, segments, first_index, held_cut };
+        let conversation = Conversation { messages, segments, first_index, held_cut, ..Conversation::default() };
         let inputs = json!({
             "max_context_tokens": max, "summary_budget": f64::from(share) / 4.0, "max_tool_result_chars": chars,
         });

@@ -53,15 +53,20 @@ pub(super) fn trim_front(
 
 /// The estimated tokens of each unit, long results as they are cut.
 pub(super) fn sizes(scope: &TurnScope<'_>, units: &[Unit], result_limit: u64) -> Vec<u64> {
-    let size = |message: &ConversationMessage| match tool_results::shortened(message, result_limit) {
-        Some(cut) => estimate::message(message, &cut.text),
-        None => estimate::message(message, &message.content),
-    };
+    let size = |message| as_carried(message, result_limit);
     let unit_size = |unit: &Unit| {
         let sizes = unit.indices().map(|index| size(&scope.turn.conversation.messages[index]));
         sizes.fold(0_u64, u64::saturating_add)
     };
     units.iter().map(unit_size).collect()
+}
+
+/// The estimated tokens of a message, a long result as it is cut.
+pub(super) fn as_carried(message: &ConversationMessage, result_limit: u64) -> u64 {
+    match tool_results::shortened(message, result_limit) {
+        Some(cut) => estimate::message(message, &cut.text),
+        None => estimate::message(message, &message.content),
+    }
 }
 
 /// A message's index in the whole history.

@@ -131,10 +131,17 @@ pub(super) fn limited(index: usize, reason: &str) -> Finding {
 }
 
 /// The finding of a window that leaves messages out, as the profile is meant to.
-pub(super) fn limited_window(all: usize, left_out: usize) -> Finding {
-    let (left_out, all) = (thousands(left_out as u64), thousands(all as u64));
+pub(super) fn limited_window(all: u64, left_out: u64) -> Finding {
+    let (left_out, all) = (thousands(left_out), thousands(all));
     let message = format!("the window leaves out {left_out} of the conversation's {all} messages, the oldest");
     Finding::new(Code::LimitedByDesign, Place::field("turn.conversation.messages"), message)
+}
+
+/// The finding of a stored conversation that is too long for one prompt, though the profile would carry all of it.
+pub(super) fn unread_messages(count: u64) -> Finding {
+    let message =
+        format!("the session's {} oldest messages were left out: it is too long for one prompt", thousands(count));
+    Finding::new(Code::ConversationTruncated, Place::field("turn.session_id"), message)
 }
 
 /// The finding of a message of the role `system`, which a model reads like the prompt's own.

@@ -1,0 +1,103 @@
+//! How much of the end of a stored conversation a prompt can carry, so that no more is read.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use super::trim::{TrimBudget, as_carried};
+use crate::{
+    profile::{Profile, TrimSpec},
+    prompt::{
+        scope::{Inputs, TurnScope},
+        validate::TurnError,
+    },
+    turn::{ConversationMessage, Role, Turn},
+    workspace::Snapshot,
+};
+
+/// Takes the messages of a conversation, the newest first, until no older one can be in the prompt.
+///
+/// With these messages, and `rest_is_stored` set, a prompt is the same as with the whole conversation. They begin with a
+/// message of the user, so that no call of a tool is without its results, unless the bounds are reached before.
+#[derive(Debug)]
+pub struct Tail {
+    /// The newest messages that the profile carries; `None`: all.
+    window: Option<u64>,
+    /// The estimated tokens of those that it trims to; `None`: it does not trim.
+    budget: Option<u64>,
+    result_limit: u64,
+    bounds: TailBounds,
+    /// How many were taken.
+    taken: u64,
+    bytes: usize,
+    /// How many of them can be carried, and their estimated tokens.
+    messages: u64,
+    tokens: u64,
+    /// The estimated tokens of results whose calls are still to come, by the ids of these.
+    results: HashMap<String, u64>,
+}
+
+/// The most of a conversation that is read.
+#[derive(Debug, Clone, Copy)]
+pub struct TailBounds {
+    /// Messages.
+    pub messages: u64,
+    /// The bytes of their texts.
+    pub bytes: usize,
+}
+
+impl Tail {
+    /// For a turn without its conversation.
+    ///
+    /// # Errors
+    ///
+    /// [`TurnError::Invalid`]: an input of the turn cannot be used.
+    pub fn new(snapshot: &Snapshot, profile: &Profile, turn: &Turn, bounds: TailBounds) -> Result<Self, TurnError> {
+        let nothing = Self {
+            window: Some(1),
+            budget: None,
+            result_limit: 0,
+            bounds,
+            taken: 0,
+            bytes: 0,
+            messages: 0,
+            tokens: 0,
+            results: HashMap::new(),
+        };
+        // What carries no conversation may still read the newest message of the user.
+        let Some(spec) = profile.conversation() else { return Ok(nothing) };
+        let inputs = Inputs::resolve(profile, snapshot, turn)?;
+        let scope = TurnScope::new(snapshot, profile, turn, Cow::Owned(inputs), &mut Vec::new());
+        let budget = |trim: &TrimSpec| TrimBudget::of(trim, &scope).raw;
+        Ok(Self {
+            window: spec.window.as_ref().and_then(|window| scope.amount(window)),
+            budget: spec.trim.as_ref().map(budget).filter(|&most| most > 0),
+            result_limit: spec.max_tool_result_chars.as_ref().and_then(|limit| scope.amount(limit)).unwrap_or(0),
+            ..nothing
+        })
+    }
+
+    /// Takes the next older message; whether one more is wanted.
+    pub fn take(&mut self, message: &ConversationMessage) -> bool {
+        self.taken += 1;
+        self.bytes += message.content.len();
+        self.count(message);
+        let is_enough =
+            self.window.is_some_and(|most| self.messages > most) || self.budget.is_some_and(|most| self.tokens > most);
+        let begins_a_turn = message.role == Role::User;
+        let is_bounded = self.taken >= self.bounds.messages || self.bytes >= self.bounds.bytes;
+        !(is_enough && begins_a_turn || is_bounded)
+    }
+
+    /// Counts a message, if it will be carried: calls of tools only with all of their results, and results with their calls.
+    fn count(&mut self, message: &ConversationMessage) {
+        let tokens = as_carried(message, self.result_limit);
+        if message.role == Role::Tool {
+            self.results.insert(message.tool_call_id.clone(), tokens);
+            return;
+        }
+        let results: Option<Vec<u64>> = message.calls().iter().map(|call| self.results.remove(&call.id)).collect();
+        if let Some(results) = results {
+            self.messages += 1 + results.len() as u64;
+            self.tokens = results.into_iter().fold(self.tokens.saturating_add(tokens), u64::saturating_add);
+        }
+    }
+}

@@ -19,6 +19,8 @@ mod logs;
 mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "memory")]
+mod memory;
 mod profile;
 #[cfg(feature = "record")]
 mod record;
@@ -63,6 +65,8 @@ enum Command {
     Inspect(inspect::Arguments),
     #[cfg(feature = "mcp")]
     Mcp(mcp::Arguments),
+    #[cfg(feature = "memory")]
+    Memory(memory::Arguments),
     Render(render::Arguments),
     Check(check::Arguments),
     Diff(diff::Arguments),
@@ -124,6 +128,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Inspect(arguments) => inspect::run(&arguments),
         #[cfg(feature = "mcp")]
         Command::Mcp(arguments) => mcp::run(&arguments),
+        #[cfg(feature = "memory")]
+        Command::Memory(arguments) => memory::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),

@@ -21,7 +21,7 @@ pub mod suite;
 mod watchers;
 
 pub use error::StoreError;
-pub use jsonl::line;
+pub use jsonl::{LineError, Lines, line};
 pub use sqlite::{Checked, Keep, Options, SqliteStore, backup, check, restore, vacuum};
 pub use status::Status;
 pub use store::{

@@ -67,8 +67,14 @@ features:
     cargo clippy --locked --workspace --all-features --lib --bins -- -D warnings
     cargo test --locked --all-features --package promptd --package promptd-otlp --lib -- config queue
     cargo test --locked --all-features --package promptd-etcd --lib
-    cargo test --locked --all-features --package promptd-mcp --lib
-    cargo test --locked --all-features --package promptd --test rpc -- mcp
+    cargo test --locked --all-features --package promptd-mcp --package promptd-memory --lib
+    cargo test --locked --all-features --package promptd --test rpc -- mcp sessions
+    cargo test --locked --all-features --package promptd --test cli -- memory
+    cargo test --locked --all-features --package promptd --test memory
+
+# The store of conversations under faults: its server is killed so many times.
+memory kills="200":
+    PROMPTD_KILLS={{kills}} cargo test --locked --features memory --test memory -- --nocapture
 
 # Spans in a collector, alerts and the dashboard, by the binary that is shipped.
 monitoring: dist

@@ -13,6 +13,8 @@ mod install;
 mod layers;
 mod logs;
 mod manual;
+#[cfg(feature = "memory")]
+mod memory;
 mod profile;
 #[cfg(feature = "record")]
 mod record;

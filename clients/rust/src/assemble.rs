@@ -50,6 +50,12 @@ turn! {
     knowledge: Vec<KnowledgeSnippet> => knowledge;
     /// The conversation.
     conversation: Conversation => Some(conversation);
+    /// The stored session that has the conversation, instead of it.
+    session_id: String => session_id;
+    /// The session as it was at this position, such as the `session_position` of an earlier answer.
+    session_position: u64 => Some(session_position);
+    /// Where the window of an earlier prompt of the session began, for profiles that hold it.
+    session_held_cut: u64 => Some(session_held_cut);
     /// The form of the reply.
     response_format: ResponseFormat => response_format.into();
     /// Leaves the workspace's files out.

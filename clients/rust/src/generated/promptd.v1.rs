@@ -123,6 +123,12 @@ pub struct Turn {
     /// first.
     #[prost(enumeration = "Stage", tag = "18")]
     pub stage: i32,
+    /// The session whose messages are the conversation, instead of `conversation`: see SessionService. Only
+    /// the newest that the profile can carry are read. INVALID_ARGUMENT beside `conversation`, where it is not
+    /// an id, and where no conversations are stored; NOT_FOUND where there is no such session; otherwise the errors
+    /// of SessionService. Empty: none.
+    #[prost(string, tag = "19")]
+    pub session_id: ::prost::alloc::string::String,
     /// The most that the whole prompt may take. Absent: what the workspace sets. Where both set one, the
     /// smaller holds, or both where they count differently: a turn can only narrow. A prompt that
     /// exceeds it is cut: docs/rules.md says how. If what must not be cut exceeds it already:
@@ -137,6 +143,15 @@ pub struct Turn {
     /// workspace locks `working_directory`.
     #[prost(string, tag = "21")]
     pub working_directory: ::prost::alloc::string::String,
+    /// With `session_id`: as the session was at this position, such as the `session_position` of an earlier
+    /// answer, so that the same request gives the same bytes again. Absent: as it is. NOT_FOUND (reason
+    /// POSITION_NOT_FOUND) where the session was never there, or what it had then was removed by
+    /// TruncateSession. INVALID_ARGUMENT without `session_id`.
+    #[prost(uint64, optional, tag = "22")]
+    pub session_position: ::core::option::Option<u64>,
+    /// With `session_id`: as `conversation.held_cut`. INVALID_ARGUMENT without `session_id`.
+    #[prost(uint64, optional, tag = "23")]
+    pub session_held_cut: ::core::option::Option<u64>,
 }
 /// A limit on a whole prompt: the texts of all its messages, the conversation's included. Arguments of
 /// tool calls and cards are not counted.
@@ -365,6 +380,9 @@ pub struct AssemblePromptResponse {
     /// briefing. Not for the model: in neither `messages` nor `rendered`, and not in `size`.
     #[prost(message, repeated, tag = "13")]
     pub cards: ::prost::alloc::vec::Vec<Card>,
+    /// The position of the turn's session that its messages were read at. Absent: the turn names none.
+    #[prost(uint64, optional, tag = "14")]
+    pub session_position: ::core::option::Option<u64>,
 }
 /// What a prompt carries of the conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

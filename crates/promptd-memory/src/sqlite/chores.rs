@@ -30,8 +30,10 @@ pub struct Keep {
 pub(super) struct Swept {
     /// What the database takes of the disk, without what is free in it.
     pub(super) bytes: i64,
-    /// The sessions that are to be removed.
+    /// The sessions that are kept no longer.
     pub(super) hidden: Vec<SessionKey>,
+    /// Whether there are sessions to remove, these or others.
+    pub(super) is_removing: bool,
 }
 
 /// How far a fork is.
@@ -75,9 +77,10 @@ pub(super) fn sweep(connection: &Connection, keep: &Keep, now: i64) -> Result<Sw
         hide(&transaction, key)?;
         hidden.extend(Id::parse(&workspace).ok().zip(Id::parse(&session).ok()));
     }
+    let is_removing = is_removing(&transaction)?;
     transaction.commit()?;
     let hidden = hidden.into_iter().map(|(workspace, session)| SessionKey { workspace, session }).collect();
-    Ok(Swept { bytes, hidden })
+    Ok(Swept { bytes, hidden, is_removing })
 }
 
 fn is_removing(connection: &Connection) -> Result<bool, StoreError> {

@@ -354,7 +354,8 @@ impl Thread {
         match swept {
             Ok(swept) => {
                 self.status.bytes.set(swept.bytes);
-                self.has_chores |= !swept.hidden.is_empty();
+                // Also what could not be removed before.
+                self.has_chores |= swept.is_removing;
                 for session in &swept.hidden {
                     self.watchers.changed(session);
                 }

@@ -6,6 +6,7 @@ use tonic::{Response, Status};
 
 use super::memory::failure;
 use crate::grpc::{
+    budget::Share,
     pipeline::{Error, LARGE_BYTES, MANY_VALUES, auth::Caller, run_heavy},
     services::{
         NOT_STORED,
@@ -47,6 +48,9 @@ impl PromptService {
         let Some(session) = checked.decoded.request.session.take() else { return Err(Error::Internal.into()) };
         let window = self.read(&checked.decoded.request, &checked.loaded, &session).await?;
         let bytes = window.messages.iter().map(|message| message.content.len()).sum();
+        // Until the call is answered, as what its caller sent does.
+        let hold = Share::new(&self.limits.unread).hold(bytes);
+        let _hold = hold.map_err(|exhausted| Error::exhausted(exhausted, self.limits.retry()))?;
         let is_long = bytes >= LARGE_BYTES || window.messages.len() > MANY_VALUES;
         checked.decoded.session_position = Some(window.position);
         let conversation = Conversation {

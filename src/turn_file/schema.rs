@@ -33,7 +33,9 @@ pub fn schema() -> Value {
 fn message(message: &MessageDescriptor, messages: &mut BTreeMap<String, Value>) -> Value {
     let mut properties = Map::new();
     let mut twice = Vec::new();
-    for field in message.fields() {
+    // Sessions are the service's: no file names one.
+    let of_a_session = |field: &FieldDescriptor| message.name() == "Turn" && field.name().starts_with("session_");
+    for field in message.fields().filter(|field| !of_a_session(field)) {
         let mut schema = or_null(field_schema(&field, messages));
         schema["description"] = comment(&field).into();
         properties.insert(field.name().to_owned(), schema.clone());
@@ -55,11 +57,6 @@ fn constrain(message: &str, schema: &mut Value) {
     const TEXT: &str = r"[^\s\u0000-\u001f\u007f-\u009f]";
     match message {
         "Turn" => {
-            // Sessions are the service's.
-            let of_sessions = |name: &String| name.starts_with("session");
-            if let Value::Object(properties) = &mut schema["properties"] {
-                properties.retain(|name, _| !of_sessions(name));
-            }
             for name in ["context_files", "contextFiles"] {
                 schema["properties"][name]["items"]["minLength"] = 1.into();
             }

@@ -9,6 +9,7 @@ export const SERVICE_CONFIG = {
         { service: "promptd.v1.PromptService" },
         { service: "promptd.v1.WorkspaceService" },
         { service: "promptd.v1.ProfileService" },
+        { service: "promptd.v1.SessionService" },
       ],
       retryPolicy: {
         maxAttempts: 4,

@@ -77,6 +77,7 @@ pub(crate) enum Error {
     /// The deadline passed.
     DeadlineExceeded,
     /// What an optional part of the service says.
+    #[cfg_attr(not(feature = "memory"), expect(dead_code, reason = "this build has no such part"))]
     Part { code: Code, reason: &'static str, message: String, metadata: Option<(&'static str, String)> },
     /// An error of a library, without details.
     Foreign(Code, String),

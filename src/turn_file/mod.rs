@@ -288,7 +288,7 @@ mod tests {
         turn.yaml:7:18 `turn.response_format` must be one of `RESPONSE_FORMAT_UNSPECIFIED`, `RESPONSE_FORMAT_TEXT`, `RESPONSE_FORMAT_JSON_OBJECT`, not text
         turn.yaml:8:17 `turn.variables.id` is not exact as a number; write "9007199254740993" to mean the text
         turn.yaml:9:8 `turn.stage` must be one of `STAGE_UNSPECIFIED`, `STAGE_SYNTHESIS`, not a list
-        turn.yaml:10:1 `turn` has no field `whatever`; known here: agent, user, channel, now, time_zone, heartbeat, variables, persona, knowledge, conversation_summary, response_format, ephemeral_system_prompt, skip_context_files, skill_filter, context_files, conversation, inputs, stage, budget, working_directory
+        turn.yaml:10:1 `turn` has no field `whatever`; known here: agent, user, channel, now, time_zone, heartbeat, variables, persona, knowledge, conversation_summary, response_format, ephemeral_system_prompt, skip_context_files, skill_filter, context_files, conversation, inputs, stage, session_id, budget, working_directory, session_position, session_held_cut
         "#);
     }
 

@@ -56,6 +56,7 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
     let base = Base { folder, home: home.as_deref() };
 
     let mut limits = section(&mut root, "limits");
+    #[cfg_attr(not(feature = "etcd"), expect(unused_mut, reason = "the settings of etcd are a section of it"))]
     let mut places = section(&mut root, "workspaces");
     #[cfg(feature = "etcd")]
     let etcd = etcd::etcd(section(&mut places, "etcd"), &base);

@@ -45,6 +45,8 @@ class Prompt:
     """The tools that the model may use."""
     cards: list[answers.Card] = field(default_factory=list)
     """Texts for the user interface, not for the model."""
+    session_position: int | None = None
+    """Where the turn's stored session was read: with it the same turn gives the same prompt again. None: it names none."""
     request_id: str = ""
     """The call's name in the server's log."""
     stale: bool = False
@@ -75,6 +77,7 @@ class Prompt:
             conversation_window=whole.conversation_window,
             allowed_tools=whole.allowed_tools,
             cards=whole.cards,
+            session_position=whole.session_position,
             request_id=request_id,
         )
 

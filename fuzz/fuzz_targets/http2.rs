@@ -209,6 +209,7 @@ fn backend(open: &Arc<Open>) -> Backend {
         access: Arc::new(Access::open()),
         telemetry: Arc::clone(open) as Arc<dyn Telemetry>,
         tracer: None,
+        notice: None,
     }
 }
 

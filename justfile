@@ -18,6 +18,7 @@ ci:
 # Whether the code is formatted.
 fmt:
     cargo fmt --check
+    cargo fmt --check --manifest-path fuzz/Cargo.toml
 
 # The rules of the contract's files.
 proto: tools

@@ -3,8 +3,11 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use promptd_contract::{proto, decode};
-use promptd_core::{settings::{Settings, SkillLimits}, workspace::MemoryTree};
+use promptd_contract::{decode, proto};
+use promptd_core::{
+    settings::{Settings, SkillLimits},
+    workspace::MemoryTree,
+};
 use prost::Message as _;
 
 mod common;
@@ -27,9 +30,10 @@ fuzz_target!(|input: Input<'_>| {
         "context: {{max_chars_per_file: {}, max_chars_total: {}, files: [{{path: docs/more.md}}]}}",
         input.per_file, input.total
     );
-    let tree = input.files.iter().fold(MemoryTree::new().file("workspace.yaml", manifest), |tree, (name, bytes)| {
-        tree.file(name.path(), *bytes)
-    });
+    let tree = input
+        .files
+        .iter()
+        .fold(MemoryTree::new().file("workspace.yaml", manifest), |tree, (name, bytes)| tree.file(name.path(), *bytes));
     let (description, shown, block) = input.skills;
     let skills = SkillLimits {
         max_description_chars: description.into(),

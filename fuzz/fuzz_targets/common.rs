@@ -3,7 +3,16 @@
 use std::sync::{Arc, LazyLock};
 
 use arbitrary::Arbitrary;
-use promptd_core::{finding::Finding, id::Id, profile::{self, ProfileSet}, prompt::{self}, turn::{Turn}, render::{self, RenderFormat}, settings::Settings, workspace::{Load, MemoryTree, load}};
+use promptd_core::{
+    finding::Finding,
+    id::Id,
+    profile::{self, ProfileSet},
+    prompt::{self},
+    render::{self, RenderFormat},
+    settings::Settings,
+    turn::Turn,
+    workspace::{Load, MemoryTree, load},
+};
 
 static PROFILES: LazyLock<Arc<ProfileSet>> = LazyLock::new(|| Arc::new(profile::load(&[], None).0));
 

@@ -40,7 +40,8 @@ fuzz_target!(|input: Input<'_>| {
     let snapshots = (common::snapshot(&before, Settings::default()), common::snapshot(after, Settings::default()));
     let (Ok(before), Ok(after)) = snapshots else { return };
     for (profile, other) in before.profiles.iter().zip(after.profiles.iter()) {
-        let prompts = (prompt::assemble(&before, profile, &request.turn), prompt::assemble(&after, other, &request.turn));
+        let prompts =
+            (prompt::assemble(&before, profile, &request.turn), prompt::assemble(&after, other, &request.turn));
         let (Ok(first), Ok(second)) = prompts else { continue };
         assert!(diff(&first, &first).is_same());
         let found = diff(&first, &second);

@@ -4,7 +4,15 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use promptd_core::{finding::Finding, id::Id, profile, prompt::{self}, turn::{Turn}, settings::Settings, workspace::{Load, MemoryTree, load}};
+use promptd_core::{
+    finding::Finding,
+    id::Id,
+    profile,
+    prompt::{self},
+    settings::Settings,
+    turn::Turn,
+    workspace::{Load, MemoryTree, load},
+};
 
 fuzz_target!(|bytes: &[u8]| {
     let (profiles, findings) = profile::load(&[("any.yaml".to_owned(), bytes.to_vec())], None);

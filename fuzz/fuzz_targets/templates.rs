@@ -4,7 +4,13 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use promptd_core::{id::Id, profile, prompt, settings::Settings, turn::Turn, workspace::{Load, MemoryTree, load}};
+use promptd_core::{
+    id::Id,
+    profile, prompt,
+    settings::Settings,
+    turn::Turn,
+    workspace::{Load, MemoryTree, load},
+};
 
 const HEAD: &str = "inputs:\n  on: bool\n  count: int\n  list: { type: list, of: { name: string, n: int } }\nmessages:\n  - name: m\n    sections:\n      - { id: a, keep_empty: true, template: ";
 
@@ -14,7 +20,9 @@ fuzz_target!(|template: &str| {
         .chars()
         .map(|c| match c {
             '"' | '\\' => format!("\\{c}"),
-            c if c.is_control() || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}') => format!("\\U{:08x}", u32::from(c)),
+            c if c.is_control() || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}') => {
+                format!("\\U{:08x}", u32::from(c))
+            }
             c => c.to_string(),
         })
         .collect();

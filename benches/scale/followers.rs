@@ -79,7 +79,7 @@ async fn reach(workspace: &Path, n: usize, told: &mut mpsc::UnboundedReceiver<In
 }
 
 /// Tells when each state came.
-async fn follow(mut states: Streaming<WatchWorkspaceResponse>, tell: mpsc::UnboundedSender<Instant>) {
+pub async fn follow(mut states: Streaming<WatchWorkspaceResponse>, tell: mpsc::UnboundedSender<Instant>) {
     while let Ok(Some(_)) = states.message().await {
         if tell.send(Instant::now()).is_err() {
             return;

@@ -4,12 +4,13 @@ use std::{collections::BTreeMap, fs, path::Path, time::Instant};
 
 use indicatif::ProgressBar;
 use promptd::grpc::api::workspace_service_client::WorkspaceServiceClient;
-use promptd_contract::proto::{ListWorkspacesRequest, WatchWorkspaceRequest, WatchWorkspaceResponse};
+use promptd_contract::proto::{ListWorkspacesRequest, WatchWorkspaceRequest};
 use serde::{Deserialize, Serialize};
 use tokio::{sync::mpsc, time::timeout};
-use tonic::{Streaming, transport::Channel};
+use tonic::transport::Channel;
 
 use crate::{
+    followers::follow,
     many, middle,
     process::Served,
     watches::{PATIENCE, connect},
@@ -73,7 +74,7 @@ pub async fn measure(heirs: usize, edits: usize, bar: &ProgressBar) -> Figures {
 }
 
 /// Edits the layer, and waits until every heir is served with it; milliseconds.
-async fn reach(layer: &Path, n: usize, channel: &Channel, told: &mut mpsc::UnboundedReceiver<()>) -> f64 {
+async fn reach(layer: &Path, n: usize, channel: &Channel, told: &mut mpsc::UnboundedReceiver<Instant>) -> f64 {
     let before = revisions(channel).await;
     let text = format!("SOUL.md, edit {n}.\n").repeat(200);
     let aside = layer.join(".SOUL.md");
@@ -105,15 +106,6 @@ async fn revisions(channel: &Channel) -> BTreeMap<String, String> {
         page_token = page.next_page_token;
         if page_token.is_empty() {
             return all;
-        }
-    }
-}
-
-/// Tells of each state.
-async fn follow(mut states: Streaming<WatchWorkspaceResponse>, tell: mpsc::UnboundedSender<()>) {
-    while let Ok(Some(_)) = states.message().await {
-        if tell.send(()).is_err() {
-            return;
         }
     }
 }

@@ -14,7 +14,10 @@ use promptd_source::{
 };
 use tokio::runtime::Runtime;
 
-use crate::service::{NEVER, options, waiting};
+use crate::{
+    service::{NEVER, options, waiting},
+    soak::Random,
+};
 
 /// A source over workspaces `ws-0`, `ws-1`, …, each with one file, of which so many bytes stay loaded.
 struct Scene {
@@ -239,18 +242,6 @@ fn what_is_gone_is_gone_loaded_or_not() {
     let call = async { tokio::time::timeout(NEVER, scene.store.loaded("ws-1")).await.unwrap() };
     assert!(scene.runtime.block_on(call).is_none());
     assert!(scene.store.get("ws-1").is_none());
-}
-
-/// A small random generator (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % n as u64).unwrap()
-    }
 }
 
 /// Random saves, faults and calls, with room for two of eight: once it is at rest, every workspace is what a fresh load of its

@@ -111,10 +111,10 @@ pub fn quantile(sorted: &[Duration], q: f64) -> Duration {
 }
 
 /// A small random generator (xorshift); the same seed gives the same saves.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

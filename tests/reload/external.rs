@@ -1,4 +1,4 @@
-//! Workspaces that are no folders, beside those that are.
+//! Workspaces that are not folders, beside those that are.
 
 use std::{
     collections::BTreeMap,

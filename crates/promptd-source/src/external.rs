@@ -1,4 +1,4 @@
-//! Workspaces that are no folders: whole states, published somewhere else.
+//! Workspaces that are not folders: whole states, published somewhere else.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub trait External: Send + Sync {
     fn workspace(&self, id: &Id) -> Option<ExternalWorkspace>;
 }
 
-/// A workspace that is no folder.
+/// A workspace that is not a folder.
 pub struct ExternalWorkspace {
     /// Its newest state that can be used, which never changes; `None`: there never was one.
     pub tree: Option<Arc<dyn Tree + Send + Sync>>,
@@ -25,7 +25,7 @@ pub struct ExternalWorkspace {
     pub fault: Option<Finding>,
 }
 
-/// What a snapshot has as the path of a workspace that is no folder: none.
+/// What a snapshot has as the path of a workspace that is not a folder: none.
 pub(crate) const NO_ROOT: &str = "";
 
 /// Whether a snapshot is of a folder.

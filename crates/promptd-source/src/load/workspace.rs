@@ -31,7 +31,7 @@ pub(crate) struct Inputs<'a> {
     pub(crate) previous: Option<&'a Snapshot>,
     /// What that was loaded from.
     pub(crate) previous_origin: Option<&'a Arc<Origin>>,
-    /// The workspaces that are no folders.
+    /// The workspaces that are not folders.
     pub(crate) external: Option<&'a dyn External>,
 }
 
@@ -58,7 +58,7 @@ fn load_as(id: &Id, root: &str, path: &Path, inputs: &Inputs<'_>) -> (ReadSet, L
     (ReadSet::join([tree.into_read_set(), shared]), loading)
 }
 
-/// Loads a workspace that is no folder: its prompts show no path of this machine.
+/// Loads a workspace that is not a folder: its prompts show no path of this machine.
 pub(crate) fn load_external(id: &Id, inputs: &Inputs<'_>) -> (ReadSet, Loading) {
     let Some(ExternalWorkspace { tree, fault }) = inputs.external.and_then(|external| external.workspace(id)) else {
         return (ReadSet::default(), Loading::Unopened(ReadError::Missing));

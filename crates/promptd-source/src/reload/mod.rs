@@ -59,7 +59,7 @@ pub(crate) enum Message {
     Settings(Arc<Settings>),
     /// More to follow.
     Follow(Box<Kind>),
-    /// Workspaces that are no folders have changed.
+    /// Workspaces that are not folders have changed.
     Changed(Vec<Id>),
     /// Everything is looked at again.
     Rescan,

@@ -260,7 +260,7 @@ fn discover(targets: &mut Targets, id: Id, path: &Path, now: Instant) -> Option<
     }
 }
 
-/// Follows the workspaces that are no folders. One that is no longer there is found to be gone by its own load.
+/// Follows the workspaces that are not folders. One that is no longer there is found to be gone by its own load.
 fn discover_externals(targets: &mut Targets, target: TargetId, ids: Vec<Id>, now: Instant) {
     let mut problems = Vec::new();
     for id in ids {

@@ -60,9 +60,9 @@ pub(crate) enum Kind {
     Root(PathBuf),
     /// A workspace; `listed`: it exists because a root lists it, and goes when that no longer does.
     Workspace { id: Id, path: PathBuf, listed: bool },
-    /// Which workspaces there are that are no folders.
+    /// Which workspaces there are that are not folders.
     Externals,
-    /// A workspace that is no folder.
+    /// A workspace that is not a folder.
     External(Id),
     /// The folder of profiles.
     Profiles(FileSet),

@@ -182,7 +182,7 @@ impl Targets {
         }
     }
 
-    /// Workspaces that are no folders have changed; where one is new, which there are is looked at.
+    /// Workspaces that are not folders have changed; where one is new, which there are is looked at.
     pub(crate) fn externals_changed(&mut self, ids: &[Id], now: Instant) {
         let mut has_new = false;
         for id in ids {

@@ -3,13 +3,15 @@
 use std::{
     fs,
     path::Path,
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
 use promptd_core::id::Id;
 use promptd_source::{
-    Options, Source, load_once,
+    Options, Source,
+    faults::Faults,
+    load_once,
     store::{Pinned, State, Store},
 };
 use tokio::runtime::Runtime;
@@ -136,11 +138,22 @@ fn what_calls_used_last_stays_loaded_and_the_rest_comes_back_when_it_is_called()
 fn many_callers_wait_for_one_load() {
     let scene = Scene::new(4, 0);
     let loads = scene.source.status().loads.get();
-    scene.runtime.block_on(async {
-        let calls = (0..50).map(|_| scene.store.loaded("ws-2"));
-        let states = futures_util::future::join_all(calls).await;
-        assert!(states.iter().all(|state| text(state.as_deref().unwrap()) == "Version 0 of 002."));
+    let gate = Arc::new(Mutex::new(()));
+    let closed = gate.lock().unwrap();
+    let _faults = Faults::below(&scene.path(2).canonicalize().unwrap(), {
+        let gate = Arc::clone(&gate);
+        move |_, _| {
+            drop(gate.lock());
+            None
+        }
     });
+    let states = scene.runtime.block_on(async {
+        let calls = futures_util::future::join_all((0..50).map(|_| scene.store.loaded("ws-2")));
+        // Polled once all calls wait.
+        let opened = async move { drop(closed) };
+        futures_util::future::join(calls, opened).await.0
+    });
+    assert!(states.iter().all(|state| text(state.as_deref().unwrap()) == "Version 0 of 002."));
     assert_eq!(scene.source.status().loads.get(), loads + 1);
     assert_eq!(scene.store.resident().misses.get(), 50);
 }

@@ -247,6 +247,13 @@ proptest! {
     }
 
     #[test]
+    fn a_double_is_the_nearest_to_its_digits(whole: u8, digits in "[0-9]{1,40}", exponent in -300..300) {
+        let json = format!("{whole}.{digits}e{exponent}");
+        let read = Json::parse(json.as_bytes(), MAX_VALUES);
+        prop_assert_eq!(read, Ok(Json::Double(json.parse().unwrap())));
+    }
+
+    #[test]
     fn what_is_written_is_read_again(name in ".{0,20}", seconds in -62_135_596_800_i64..253_402_300_800, flags: (bool, bool),
                                      stage in 0..2, number: u64, texts in prop::collection::vec(".{0,8}", 0..4)) {
         let turn = proto::Turn {

@@ -1,6 +1,6 @@
 //! Layers: a workspace over the ones that it `extends`, each loaded by itself.
 //!
-//! Loading never looks at another workspace. [`compose`] makes one snapshot of what a workspace's own files gave and of what its
+//! Loading never looks at another workspace. [`compose()`] makes one snapshot of what a workspace's own files gave and of what its
 //! layers' gave, wherever they come from; so an edit of a layer needs no file of its heirs to be read again. What heirs have of
 //! a layer is made once, in [`Layer`], and shared by all of them.
 

@@ -20,7 +20,8 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct NameGlobs {
     globs: Vec<String>,
-    automaton: Automaton,
+    /// Absent where nothing matches: most workspaces have no lists.
+    automaton: Option<Box<Automaton>>,
 }
 
 /// The most globs that one list may have.
@@ -59,6 +60,7 @@ impl NameGlobs {
                 format!("the globs have more than {MAX_ALTERNATIVES} alternatives together: use fewer or simpler ones");
             return Err(GlobError { one: None, message });
         }
+        let automaton = (!list.is_empty()).then(|| Box::new(automaton));
         Ok(Self { globs: list, automaton })
     }
 
@@ -74,7 +76,7 @@ impl NameGlobs {
     /// Whether any of the globs matches the whole name.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
-        self.automaton.matches(name)
+        self.automaton.as_ref().is_some_and(|automaton| automaton.matches(name))
     }
 
     /// The globs as written.

@@ -2,6 +2,7 @@
 
 pub(crate) mod files;
 pub(crate) mod probe;
+mod probes;
 pub(crate) mod profiles;
 pub(crate) mod read_set;
 pub(crate) mod served_file;

@@ -15,6 +15,7 @@ use promptd_core::workspace::is_called_one_of;
 
 use super::{
     probe::{Inode, Probe, Seen, Signature, is_absence},
+    probes::Probes,
     walk::Walk,
 };
 use crate::disk;
@@ -22,8 +23,7 @@ use crate::disk;
 /// What a load has looked at.
 #[derive(Debug, Default)]
 pub(crate) struct ReadSet {
-    /// By canonical path.
-    probes: Box<[(Box<OsStr>, Probe)]>,
+    probes: Probes,
     /// The workspace's folder; absent where there is none.
     root: Option<Inode>,
     /// Something changed while it was read: the read set is of no single state.
@@ -49,27 +49,26 @@ impl ReadSet {
     /// What one tree has recorded.
     pub(crate) fn new(walk: Walk, root: Option<Inode>) -> Self {
         let Walk { probes, torn, named, .. } = walk;
-        let probes = probes.into_iter().map(|(path, probe)| (path.into_boxed_os_str(), probe)).collect();
+        let probes = Probes::from_sorted(probes.iter().map(|(path, probe)| (Path::new(path), *probe)));
         Self { probes, root, torn, named: named.into_iter().collect() }
     }
 
     /// What several trees have recorded, the workspace's first.
     pub(crate) fn join(sets: impl IntoIterator<Item = Self>) -> Self {
-        let mut sets = sets.into_iter();
-        let Some(mut first) = sets.next() else { return Self::default() };
-        let mut probes = None;
-        for other in sets {
-            let all = probes.get_or_insert_with(|| Vec::from(std::mem::take(&mut first.probes)));
-            all.extend(Vec::from(other.probes));
-            first.torn |= other.torn;
-            first.named = union(&first.named, &other.named);
+        let sets: Vec<Self> = sets.into_iter().collect();
+        let [first, others @ ..] = &*sets else { return Self::default() };
+        if others.is_empty() {
+            return sets.into_iter().next().unwrap_or_default();
         }
-        if let Some(mut probes) = probes {
-            probes.sort_by(|(a, x), (b, y)| a.cmp(b).then(y.rank().cmp(&x.rank())));
-            probes.dedup_by(|(a, _), (b, _)| a == b);
-            first.probes = probes.into_boxed_slice();
+        let mut probes: Vec<_> = sets.iter().flat_map(|set| set.probes.iter()).collect();
+        probes.sort_by(|(a, x), (b, y)| a.as_os_str().cmp(b.as_os_str()).then(y.rank().cmp(&x.rank())));
+        probes.dedup_by(|(a, _), (b, _)| a == b);
+        Self {
+            probes: Probes::from_sorted(probes.into_iter().map(|(path, probe)| (path, *probe))),
+            root: first.root,
+            torn: sets.iter().any(|set| set.torn),
+            named: others.iter().fold(first.named.clone(), |named, other| union(&named, &other.named)),
         }
-        first
     }
 
     /// What is known of each path from this load and an older one: where this one failed, or did not look, the older one still
@@ -78,19 +77,20 @@ impl ReadSet {
         if self.root.is_some() && self.root != older.root {
             return self;
         }
-        let mut probes = BTreeMap::from_iter(older.probes);
-        for (path, probe) in self.probes {
-            if probe.seen != Seen::Failed || !probes.contains_key(&path) {
-                probes.insert(path, probe);
+        let mut probes: BTreeMap<_, _> = older.probes.iter().map(|(path, probe)| (path.as_os_str(), *probe)).collect();
+        for (path, probe) in self.probes.iter() {
+            if probe.seen != Seen::Failed || !probes.contains_key(path.as_os_str()) {
+                probes.insert(path.as_os_str(), *probe);
             }
         }
+        let probes = Probes::from_sorted(probes.into_iter().map(|(path, probe)| (Path::new(path), probe)));
         let named = union(&self.named, &older.named);
-        Self { probes: probes.into_iter().collect(), root: older.root, torn: self.torn, named }
+        Self { probes, root: older.root, torn: self.torn, named }
     }
 
     /// Whether the disk still is as it was.
     pub(crate) fn is_current(&self) -> bool {
-        !self.torn && self.probes.iter().all(|(path, probe)| probe.seen.is_current(Path::new(path), &self.named))
+        !self.torn && self.probes.iter().all(|(path, probe)| probe.seen.is_current(path, &self.named))
     }
 
     /// Whether another load saw the very same: then what it read is the same too. Never true of what could not be read.
@@ -115,7 +115,7 @@ impl ReadSet {
     }
 
     fn loose_files(&self) -> impl Iterator<Item = (&Path, Signature)> {
-        self.probes.iter().filter_map(|(path, probe)| Some((Path::new(path), probe.loose_file()?)))
+        self.probes.iter().filter_map(|(path, probe)| Some((path, probe.loose_file()?)))
     }
 
     /// The files with content here that are empty or missing in `next`: what the middle of a save looks like. A file
@@ -124,7 +124,6 @@ impl ReadSet {
     pub(crate) fn losses_in<'a>(&'a self, next: &'a Self) -> impl Iterator<Item = (&'a Path, Loss)> {
         let is_same_root = self.root == next.root;
         self.probes.iter().filter(move |_| is_same_root).filter_map(move |(path, probe)| {
-            let path = Path::new(path);
             let had_content = !probe.route.outer && probe.loose_file().is_some_and(|signature| signature.size > 0);
             let loss = if had_content { next.loss_of(path, probe.route.linked)? } else { return None };
             path.parent().filter(|folder| self.still_has_folder(folder)).map(|_| (path, loss))
@@ -156,8 +155,7 @@ impl ReadSet {
     }
 
     fn get(&self, path: &Path) -> Option<&Probe> {
-        let index = self.probes.binary_search_by(|(p, _)| (**p).cmp(path.as_os_str())).ok()?;
-        self.probes.get(index).map(|(_, probe)| probe)
+        self.probes.get(path)
     }
 
     /// Whether an event at `path` may have changed an input; `renamed`: an entry was created, removed or renamed.
@@ -180,8 +178,7 @@ impl ReadSet {
     /// The folders to watch, each with whether only one name in it matters, on the way to the workspace.
     pub(crate) fn folders(&self) -> BTreeMap<&Path, bool> {
         let mut folders = BTreeMap::new();
-        for (path, probe) in &self.probes {
-            let path = Path::new(path);
+        for (path, probe) in self.probes.iter() {
             if let Some(parent) = path.parent() {
                 *folders.entry(parent).or_insert(true) &= probe.route.outer;
             }
@@ -194,7 +191,7 @@ impl ReadSet {
 
     /// The paths that lead to the workspace's folder: its own, and every link on the way.
     pub(crate) fn outer_paths(&self) -> impl Iterator<Item = &Path> {
-        self.probes.iter().filter(|(_, probe)| probe.route.outer).map(|(path, _)| Path::new(path))
+        self.probes.iter().filter(|(_, probe)| probe.route.outer).map(|(path, _)| path)
     }
 }
 

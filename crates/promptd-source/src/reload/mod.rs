@@ -10,6 +10,7 @@ mod parallel;
 mod publish;
 mod sweep;
 mod target;
+mod target_ids;
 mod targets;
 mod watches;
 

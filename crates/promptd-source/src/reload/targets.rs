@@ -25,7 +25,8 @@ use crate::{
 
 /// Every target by its number.
 pub(crate) struct Targets {
-    map: BTreeMap<TargetId, Target>,
+    /// In boxes, since a map that grows at its end is half empty.
+    map: BTreeMap<TargetId, Box<Target>>,
     workspaces: BTreeMap<Id, TargetId>,
     /// Those that are due at some time, the next one first.
     agenda: BTreeSet<(Instant, TargetId)>,
@@ -57,16 +58,16 @@ impl Targets {
     }
 
     pub(crate) fn get(&self, id: TargetId) -> Option<&Target> {
-        self.map.get(&id)
+        self.map.get(&id).map(|target| &**target)
     }
 
     pub(crate) fn get_mut(&mut self, id: TargetId) -> Option<&mut Target> {
-        self.map.get_mut(&id)
+        self.map.get_mut(&id).map(|target| &mut **target)
     }
 
     /// The target of a workspace.
     pub(crate) fn of_workspace(&self, id: &str) -> Option<&Target> {
-        self.map.get(self.workspaces.get(id)?)
+        self.get(*self.workspaces.get(id)?)
     }
 
     /// The number of a workspace's target.
@@ -95,7 +96,7 @@ impl Targets {
             self.workspaces.insert(workspace.clone(), id);
             self.count_workspaces();
         }
-        self.map.insert(id, target);
+        self.map.insert(id, Box::new(target));
         self.reschedule(id);
     }
 

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::target::TargetId;
+use super::{target::TargetId, target_ids::TargetIds};
 use crate::{
     disk,
     events::{WatchError, Watcher},
@@ -27,7 +27,7 @@ pub(crate) struct Watches {
     folders: BTreeMap<OsString, Watch>,
     /// Targets by the paths that lead to their folder. Apart from the targets of [`Watch`], since one folder can hold ten
     /// thousand workspaces and an event in it concerns one.
-    outer: HashMap<PathBuf, BTreeSet<TargetId>>,
+    outer: HashMap<PathBuf, TargetIds>,
     /// The system allows no more, as far as is known.
     used_up: bool,
     status: Arc<Status>,
@@ -37,7 +37,7 @@ pub(crate) struct Watches {
 struct Watch {
     /// The folder that is watched; absent: none is, or its watch is no longer trusted.
     watched: Option<Inode>,
-    targets: BTreeSet<TargetId>,
+    targets: TargetIds,
     /// How many targets have it on the way to their folder.
     outer: u32,
 }
@@ -55,7 +55,7 @@ impl Watches {
         for (folder, outer_only) in &new {
             if old.get(folder) != Some(outer_only) {
                 let watch = self.folders.entry(folder.into()).or_default();
-                if *outer_only { watch.outer += 1 } else { _ = watch.targets.insert(target) }
+                if *outer_only { watch.outer += 1 } else { watch.targets.insert(target) }
             }
         }
         for path in next.outer_paths() {
@@ -75,7 +75,7 @@ impl Watches {
         let kept: BTreeSet<&Path> = next.outer_paths().collect();
         for path in last.outer_paths().filter(|path| !kept.contains(path)) {
             if let Some(targets) = self.outer.get_mut(path) {
-                targets.remove(&target);
+                targets.remove(target);
                 if targets.is_empty() {
                     self.outer.remove(path);
                 }
@@ -149,7 +149,7 @@ impl Watches {
         if outer_only {
             watch.outer -= 1;
         } else {
-            watch.targets.remove(&target);
+            watch.targets.remove(target);
         }
         if watch.outer == 0 && watch.targets.is_empty() {
             let was_watched = watch.watched.is_some();
@@ -164,9 +164,10 @@ impl Watches {
 
     /// The targets that a change at `path` may concern.
     pub(crate) fn concerned(&self, path: &Path) -> BTreeSet<TargetId> {
-        let of = |folder: &Path| self.folders.get(folder.as_os_str()).into_iter().flat_map(|watch| &watch.targets);
-        let outer = self.outer.get(path).into_iter().flatten();
-        path.parent().into_iter().flat_map(of).chain(of(path)).chain(outer).copied().collect()
+        let of =
+            |folder: &Path| self.folders.get(folder.as_os_str()).into_iter().flat_map(|watch| watch.targets.iter());
+        let outer = self.outer.get(path).into_iter().flat_map(TargetIds::iter);
+        path.parent().into_iter().flat_map(of).chain(of(path)).chain(outer).collect()
     }
 
     /// Stops trusting every watch at and below `path`, since its folder may be elsewhere now, and gives the targets that
@@ -180,7 +181,7 @@ impl Watches {
         for (folder, watch) in near.filter(|(folder, _)| is_at_or_below(folder, path)) {
             if watch.watched.take().is_some() {
                 self.status.watches.dec();
-                targets.extend(&watch.targets);
+                targets.extend(watch.targets.iter());
                 if let Ok(watcher) = &mut self.watcher {
                     watcher.unwatch(folder);
                     self.used_up = false;

@@ -77,6 +77,8 @@ pub fn assemble_request<E: From<Vec<Violation>>>(
     let turn = turn(raw_turn, limits, now);
     let (workspace, turn) = complete(workspace, turn, violations)?;
     let format = format.unwrap_or_default();
+    // Who names a session has no messages that an index could stand for.
+    let reference_conversation = reference_conversation && session.is_none();
     let shape = Shape { held, reference_conversation, omit_sections };
     let spans = include_spans && !omit_sections;
     Ok(AssembleRequest { workspace, turn, session, profile, revision, strict, encoding, format, spans, shape })
@@ -228,5 +230,20 @@ mod tests {
         assert_eq!(check(bad), Err(vec!["turn.session_id".into()]));
         let nameless = proto::Turn { session_id: String::new(), session_held_cut: Some(1), ..named };
         assert_eq!(check(nameless), Err(vec!["turn.session_position".into(), "turn.session_held_cut".into()]));
+    }
+
+    #[test]
+    fn messages_of_a_session_come_with_their_content() {
+        for (session_id, is_referenced) in [("", true), ("s", false)] {
+            let raw = proto::AssemblePromptRequest {
+                workspace_id: "w".into(),
+                turn: Some(proto::Turn { session_id: session_id.into(), ..Default::default() }),
+                reference_conversation: true,
+                ..Default::default()
+            };
+            let allowed = |_: &Id| Ok::<_, Vec<Violation>>(());
+            let checked = assemble_request(raw, &Limits::default(), Timestamp::UNIX_EPOCH, allowed).unwrap();
+            assert_eq!(checked.shape.reference_conversation, is_referenced, "{session_id:?}");
+        }
     }
 }

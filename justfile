@@ -3,8 +3,10 @@
 
 target := env("CARGO_TARGET_DIR", justfile_directory() / "target")
 tools := justfile_directory() / "target/ci/venv/bin"
-# Built once, by `release`; the benches, the clients and the checks of deploy/ share it.
+# Built once, by `release`; the benches and the checks of deploy/ share it.
 promptd := target / "release/promptd"
+# What is shipped, with every feature, by `dist`.
+shipped := target / "x86_64-unknown-linux-gnu/dist/promptd"
 
 # Lists the recipes.
 [private]
@@ -79,12 +81,12 @@ memory kills="200":
 
 # Spans in a collector, alerts and the dashboard, by the binary that is shipped.
 monitoring: dist
-    PROMPTD_BIN={{target}}/x86_64-unknown-linux-gnu/dist/promptd tests/monitoring/run
+    PROMPTD_BIN={{shipped}} tests/monitoring/run
 
 # Workspaces in etcd, by the binary that is shipped: nodes that are killed, paused, full; publishing. `PROMPTD_ETCD=long just etcd`
 # for the long form.
 etcd *arguments: dist
-    PROMPTD_BIN={{target}}/x86_64-unknown-linux-gnu/dist/promptd tests/etcd/run {{arguments}}
+    PROMPTD_BIN={{shipped}} tests/etcd/run {{arguments}}
 
 # The example workspace has no errors.
 example: release
@@ -100,32 +102,32 @@ polyglot: release
 
 # The MCP server of the binary that is shipped: the conformance suite, the official clients, what is hidden, bounds.
 mcp *arguments: dist
-    PROMPTD_BIN={{target}}/x86_64-unknown-linux-gnu/dist/promptd tests/mcp/run {{arguments}}
+    PROMPTD_BIN={{shipped}} tests/mcp/run {{arguments}}
 
 # The Python client: built, installed into an empty environment, tested there.
-client-python: release
-    PROMPTD_BIN={{promptd}} tests/clients/python/run
+client-python: dist
+    PROMPTD_BIN={{shipped}} tests/clients/python/run
 
 # The client for Node and browsers: built as a file, installed into an empty folder, and tested there.
-client-node: release
-    PROMPTD_BIN={{promptd}} tests/clients/node/run
+client-node: dist
+    PROMPTD_BIN={{shipped}} tests/clients/node/run
 
 # The Rust client: packed as a crate's file, built in an empty project, tested against the real server.
-client-rust: release
-    PROMPTD_BIN={{promptd}} tests/clients/rust/run
+client-rust: dist
+    PROMPTD_BIN={{shipped}} tests/clients/rust/run
 
 # Every command that the documents print, and the time to a first answer from an empty folder.
 documents: tools release
     PROMPTD_BIN={{promptd}} tests/documents/run
 
 # The inspector in a real browser: `just browser live` for one file of tests.
-browser *file: release
-    PROMPTD_BIN={{promptd}} tests/browser/run {{file}}
+browser *file: dist
+    PROMPTD_BIN={{shipped}} tests/browser/run {{file}}
 
 # Writes the pictures of docs/inspector.md.
-screenshots: release
+screenshots: dist
     npm ci --silent --no-audit --no-fund --prefix tests/browser
-    PROMPTD_BIN={{promptd}} PROMPTD_BROWSER="$(tests/browser/chromium)" node tests/browser/screenshots.mjs
+    PROMPTD_BIN={{shipped}} PROMPTD_BROWSER="$(tests/browser/chromium)" node tests/browser/screenshots.mjs
 
 # The fuzz targets, each for so many seconds: `just fuzz 3600 reply`.
 fuzz seconds="5" *names:

@@ -1,6 +1,6 @@
 """Makes the parts of the package that follow from the contract, when the package is built.
 
-From `proto/promptd/v1/promptd.proto` come `promptd/v1/`, the messages as protobuf has them and gRPC's stubs, and three modules
+From the files of `proto/promptd/v1/` come `promptd/v1/`, the messages as protobuf has them and gRPC's stubs, and three modules
 of plain types with the contract's comments: `promptd/names.py` (the short names of enum values), `promptd/requests.py`
 (TypedDicts of what is sent) and `promptd/answers.py` (dataclasses of what comes back).
 """
@@ -15,10 +15,10 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-CONTRACT = "promptd/v1/promptd.proto"
+CONTRACT = ("promptd/v1/promptd.proto", "promptd/v1/session.proto")
 # In a source distribution, and in the repository.
 PROTO_FOLDERS = ("proto", "../../proto")
-GENERATED = "# Made from promptd.proto by generate.py.\n"
+GENERATED = "# Made from the contract by generate.py.\n"
 LINE_LENGTH = 120
 
 PLAIN_TYPES = {
@@ -38,7 +38,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         self.folder = tempfile.TemporaryDirectory(prefix="promptd-generated-")
         root = Path(self.root)
-        proto = next(root / folder for folder in PROTO_FOLDERS if (root / folder / CONTRACT).is_file())
+        proto = next(root / folder for folder in PROTO_FOLDERS if (root / folder / CONTRACT[0]).is_file())
         for path in write_all(proto, Path(self.folder.name)):
             build_data["force_include"][str(path)] = path.relative_to(self.folder.name).as_posix()
 
@@ -57,9 +57,9 @@ def write_all(proto: Path, out: Path) -> Iterator[Path]:
     well_known = Path(protoc.__file__).with_name("_proto")
     arguments = [f"-I{proto}", f"-I{well_known}", f"--python_out={out}", f"--pyi_out={out}", f"--grpc_python_out={out}"]
     arguments += [f"--descriptor_set_out={described}", "--include_source_info"]
-    if protoc.main(["protoc", *arguments, CONTRACT]) != 0:
-        raise SystemExit(f"{CONTRACT} cannot be compiled; see above")
-    contract = Contract(descriptor_pb2.FileDescriptorSet.FromString(described.read_bytes()).file[0])
+    if protoc.main(["protoc", *arguments, *CONTRACT]) != 0:
+        raise SystemExit(f"{', '.join(CONTRACT)} cannot be compiled; see above")
+    contract = Contract(descriptor_pb2.FileDescriptorSet.FromString(described.read_bytes()).file)
     package = out / "promptd"
     (package / "v1/__init__.py").write_text('"""The contract\'s messages, as protobuf has them."""\n', encoding="utf-8")
     (package / "names.py").write_text(contract.names(), encoding="utf-8")
@@ -69,23 +69,33 @@ def write_all(proto: Path, out: Path) -> Iterator[Path]:
 
 
 class Contract:
-    """The contract's file, and how its types are written in Python."""
+    """The contract's files, and how their types are written in Python."""
 
-    def __init__(self, file: Any) -> None:
-        self.file = file
-        self.comments = {tuple(place.path): place.leading_comments.strip() for place in file.source_code_info.location}
-        self.messages = {message.name: (index, message) for index, message in enumerate(file.message_type)}
+    def __init__(self, files: Any) -> None:
+        self.files = files
+        self.comments = {
+            (file.name, *place.path): place.leading_comments.strip()
+            for file in files
+            for place in file.source_code_info.location
+        }
+        self.messages = {
+            message.name: ((file.name, 4, index), message)
+            for file in files
+            for index, message in enumerate(file.message_type)
+        }
 
     def names(self) -> str:
         """The module of enum values."""
         lines = [f'"""The short names of the contract\'s enum values."""\n\n{GENERATED}\nfrom typing import Literal\n']
-        for index, enum in enumerate(self.file.enum_type):
-            lines.append(f"\n{enum.name} = Literal[")
-            for number, value in enumerate(enum.value):
-                lines.append(comment(self.comments.get((5, index, 2, number), ""), "    "))
-                lines.append(f'    "{short_name(enum.name, value.name)}",')
-            lines.append("]")
-            lines.append(docstring(self.comments.get((5, index), ""), ""))
+        for file in self.files:
+            for index, enum in enumerate(file.enum_type):
+                place = (file.name, 5, index)
+                lines.append(f"\n{enum.name} = Literal[")
+                for number, value in enumerate(enum.value):
+                    lines.append(comment(self.comments.get((*place, 2, number), ""), "    "))
+                    lines.append(f'    "{short_name(enum.name, value.name)}",')
+                lines.append("]")
+                lines.append(docstring(self.comments.get(place, ""), ""))
         return "\n".join(line for line in lines if line) + "\n"
 
     def requests(self) -> str:
@@ -122,7 +132,8 @@ class Contract:
     def reachable(self, side: str) -> list[str]:
         """The messages that requests (`input_type`) or answers (`output_type`) are made of, in the contract's order."""
         found: set[str] = set()
-        waiting = [getattr(method, side) for service in self.file.service for method in service.method]
+        services = [service for file in self.files for service in file.service]
+        waiting = [getattr(method, side) for service in services for method in service.method]
         while waiting:
             name = waiting.pop().rpartition(".")[2]
             if name in self.messages and name not in found and name != "NameGlobs":
@@ -132,12 +143,12 @@ class Contract:
 
     def fields(self, name: str) -> Iterator[tuple[Any, str]]:
         """A message's fields with their comments."""
-        index, message = self.messages[name]
+        place, message = self.messages[name]
         for number, field in enumerate(message.field):
-            yield field, self.comments.get((4, index, 2, number), "")
+            yield field, self.comments.get((*place, 2, number), "")
 
     def comment_of(self, name: str) -> str:
-        return self.comments.get((4, self.messages[name][0]), "")
+        return self.comments.get(self.messages[name][0], "")
 
     def type_of(self, field: Any, sent: bool) -> str:
         """The Python type of a field's value."""

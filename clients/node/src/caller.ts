@@ -2,8 +2,9 @@
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 
+import { toMessage, toPlain } from "./convert.js";
 import { failed, PromptdError, type Attempted } from "./errors.js";
-import type { CallOptions } from "./plain.js";
+import type { CallOptions, Shown } from "./plain.js";
 import { backoffMs, MAX_ATTEMPTS, sleep } from "./policy.js";
 
 /** Where calls go. @internal */
@@ -90,6 +91,21 @@ export class Caller {
       options.signal?.removeEventListener("abort", end);
       end();
     }
+  }
+
+  /** One call, with plain values in and out. */
+  async plain<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>, given: object, options?: CallOptions,
+  ): Promise<Shown<MessageShape<O>>> {
+    return toPlain(method.output, await this.unary(method, toMessage(method.input, given, method.name), options));
+  }
+
+  /** A stream, with plain values in and out. */
+  async *plainStream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>, given: object, options?: CallOptions,
+  ): AsyncGenerator<Shown<MessageShape<O>>, void, undefined> {
+    const request = toMessage(method.input, given, method.name);
+    for await (const message of this.stream(method, request, options)) yield toPlain(method.output, message);
   }
 
   /** Ends all connections, and refuses later calls. */

@@ -1,18 +1,18 @@
 /** Every call of the service. What differs between Node and browsers is in `node.ts` and `browser.ts`. */
-import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
-
 import { Caller, type Channels } from "./caller.js";
+import { Conversations } from "./conversations.js";
 import { toMessage, toPlain, unknownNames } from "./convert.js";
 import { PromptdError, refused } from "./errors.js";
 import * as pb from "./gen/promptd/v1/promptd_pb.js";
 import { LastGood, type LastGoodStore } from "./lastgood.js";
+import { pages, present } from "./pages.js";
 import type {
-  AssembleOptions, CallOptions, DiffOptions, Given, HistoryMessage, HistoryPlan, Profile, PromptDiff, Reply, Revision, Shown,
-  Skill, SkillFile, SkillFilter, Workspace, WorkspaceChange, WorkspaceFile,
+  AssembleOptions, CallOptions, DiffOptions, Given, HistoryMessage, HistoryPlan, Profile, PromptDiff, Reply, Revision, Skill,
+  SkillFile, SkillFilter, Workspace, WorkspaceChange, WorkspaceFile,
 } from "./plain.js";
-import { backoffMs, sleep } from "./policy.js";
 import { Prompt, type Answer } from "./prompt.js";
 import { Session } from "./session.js";
+import { follow } from "./watch.js";
 
 /** What holds in Node and browsers alike. */
 export interface ClientOptions {
@@ -29,13 +29,13 @@ const ASSEMBLE_FIELDS = [
 const DIFF_FIELDS = ["profile", "beforeRevision", "afterRevision", "proposed", "tokenEncoding"];
 /** How many entries a page of a list has. */
 const PAGE_SIZE = 100;
-/** The longest wait before a watch is opened again, in milliseconds. */
-const WATCH_BACKOFF_MS = 500;
 
 type Rest<T, K extends keyof T> = Omit<T, K | `$${string}`>;
 
 /** A client of one service, which keeps its connections. */
 export class Client {
+  /** The conversations that the service stores. */
+  readonly conversations: Conversations;
   readonly #caller: Caller;
   readonly #lastGood: LastGood | undefined;
   /** The last call found no service: another is not tried as often where an answer of before will do. */
@@ -44,6 +44,7 @@ export class Client {
   /** @internal */
   constructor(channels: Channels, options: ClientOptions, store: LastGoodStore | undefined) {
     this.#caller = new Caller(channels, options.token, options.timeoutMs);
+    this.conversations = new Conversations(this.#caller);
     this.#lastGood = store && new LastGood(store, options.token ?? "");
   }
 
@@ -82,14 +83,14 @@ export class Client {
     const [turn, rest] = split(options, DIFF_FIELDS, "DiffPrompt");
     if (rest.afterRevision !== undefined && rest.proposed !== undefined)
       throw refused("DiffPrompt", [{ field: "proposed", description: "cannot be given together with `afterRevision`" }]);
-    return this.#call(pb.PromptService.method.diffPrompt, { workspaceId, turn, ...rest }, call);
+    return this.#caller.plain(pb.PromptService.method.diffPrompt, { workspaceId, turn, ...rest }, call);
   }
 
   /** Takes a model's reply apart by the profile's reply contract. */
   async parseReply(
     workspaceId: string, text: string, options: Rest<Given<pb.ParseReplyRequest>, "workspaceId" | "text"> = {}, call?: CallOptions,
   ): Promise<Reply> {
-    return this.#call(pb.PromptService.method.parseReply, { ...options, workspaceId, text }, call);
+    return this.#caller.plain(pb.PromptService.method.parseReply, { ...options, workspaceId, text }, call);
   }
 
   /** Plans the summaries of a long conversation, from its first message that is not settled. */
@@ -97,29 +98,29 @@ export class Client {
     workspaceId: string, messages: readonly HistoryMessage[],
     options: Rest<Given<pb.PlanHistoryRequest>, "workspaceId" | "messages"> = {}, call?: CallOptions,
   ): Promise<HistoryPlan> {
-    return this.#call(pb.PromptService.method.planHistory, { ...options, workspaceId, messages }, call);
+    return this.#caller.plain(pb.PromptService.method.planHistory, { ...options, workspaceId, messages }, call);
   }
 
   /** All workspaces that the caller may see, page by page; with `query` those whose id or agent's name has it. */
   async *listWorkspaces(options: { query?: string } = {}, call?: CallOptions): AsyncGenerator<Workspace, void, undefined> {
     const page = (pageToken: string) =>
-      this.#call(pb.WorkspaceService.method.listWorkspaces, { ...options, pageSize: PAGE_SIZE, pageToken }, call);
+      this.#caller.plain(pb.WorkspaceService.method.listWorkspaces, { ...options, pageSize: PAGE_SIZE, pageToken }, call);
     yield* pages(page, ({ workspaces }) => workspaces);
   }
 
   /** One workspace, with its context files and findings. */
   async getWorkspace(workspaceId: string, call?: CallOptions): Promise<Workspace> {
-    return present(await this.#call(pb.WorkspaceService.method.getWorkspace, { workspaceId }, call), "workspace");
+    return present(await this.#caller.plain(pb.WorkspaceService.method.getWorkspace, { workspaceId }, call), "workspace");
   }
 
   /** The revisions that the service holds, newest first. */
   async listRevisions(workspaceId: string, call?: CallOptions): Promise<Revision[]> {
-    return (await this.#call(pb.WorkspaceService.method.listRevisions, { workspaceId }, call)).revisions;
+    return (await this.#caller.plain(pb.WorkspaceService.method.listRevisions, { workspaceId }, call)).revisions;
   }
 
   /** `workspace.yaml` or a document of a workspace, as it is on the disk. */
   async readFile(workspaceId: string, path: string, call?: CallOptions): Promise<WorkspaceFile> {
-    return this.#call(pb.WorkspaceService.method.readFile, { workspaceId, path }, call);
+    return this.#caller.plain(pb.WorkspaceService.method.readFile, { workspaceId, path }, call);
   }
 
   /** All skills of a workspace, hidden ones included, page by page. */
@@ -127,7 +128,7 @@ export class Client {
     workspaceId: string, options: { skillFilter?: SkillFilter } = {}, call?: CallOptions,
   ): AsyncGenerator<Skill, void, undefined> {
     const page = (pageToken: string) =>
-      this.#call(pb.WorkspaceService.method.listSkills, { ...options, workspaceId, pageSize: PAGE_SIZE, pageToken }, call);
+      this.#caller.plain(pb.WorkspaceService.method.listSkills, { ...options, workspaceId, pageSize: PAGE_SIZE, pageToken }, call);
     yield* pages(page, ({ skills }) => skills);
   }
 
@@ -135,46 +136,30 @@ export class Client {
   async readSkill(
     workspaceId: string, name: string, options: { file?: string; skillFilter?: SkillFilter } = {}, call?: CallOptions,
   ): Promise<SkillFile> {
-    return this.#call(pb.WorkspaceService.method.readSkill, { ...options, workspaceId, name }, call);
+    return this.#caller.plain(pb.WorkspaceService.method.readSkill, { ...options, workspaceId, name }, call);
   }
 
   /** All profiles, page by page. */
   async *listProfiles(call?: CallOptions): AsyncGenerator<Profile, void, undefined> {
-    const page = (pageToken: string) => this.#call(pb.ProfileService.method.listProfiles, { pageSize: PAGE_SIZE, pageToken }, call);
+    const page = (pageToken: string) => this.#caller.plain(pb.ProfileService.method.listProfiles, { pageSize: PAGE_SIZE, pageToken }, call);
     yield* pages(page, ({ profiles }) => profiles);
   }
 
   /** One profile, with its inputs, sections and source. */
   async getProfile(name: string, call?: CallOptions): Promise<Profile> {
-    return present(await this.#call(pb.ProfileService.method.getProfile, { name }, call), "profile");
+    return present(await this.#caller.plain(pb.ProfileService.method.getProfile, { name }, call), "profile");
   }
 
   /**
    * Follows a workspace: its state now, unless that is `knownRevision`, then each newer one. A connection that is lost is opened
    * again, and nothing is missed. Ends when the signal is aborted, or after a change that is `deleted`.
    */
-  async *watch(
+  watch(
     workspaceId: string, options: { knownRevision?: string; signal?: AbortSignal } = {},
   ): AsyncGenerator<WorkspaceChange, void, undefined> {
-    const method: DescMethodServerStreaming<typeof pb.WatchWorkspaceRequestSchema, typeof pb.WatchWorkspaceResponseSchema> =
-      pb.WorkspaceService.method.watchWorkspace;
     const { signal, ...known } = options;
-    let knownRevision = known.knownRevision ?? "";
-    for (let failures = 0; !signal?.aborted; ) {
-      const request = toMessage(method.input, { ...known, workspaceId, knownRevision }, method.name);
-      try {
-        for await (const message of this.#caller.stream(method, request, signal ? { signal } : {})) {
-          failures = 0;
-          knownRevision = message.workspace?.revision || knownRevision;
-          yield toPlain(method.output, message);
-          if (message.deleted) return;
-        }
-      } catch (error) {
-        if (signal?.aborted) return;
-        if (!(error instanceof PromptdError) || error.code !== "unavailable") throw error;
-      }
-      await sleep(backoffMs(++failures, WATCH_BACKOFF_MS), signal);
-    }
+    const revision = ({ workspace }: WorkspaceChange) => (workspace?.revision ? { knownRevision: workspace.revision } : {});
+    return follow(this.#caller, pb.WorkspaceService.method.watchWorkspace, { ...known, workspaceId }, revision, signal);
   }
 
   /** A conversation's calls: what it sets in every turn, and what it holds of the last answer. */
@@ -185,12 +170,6 @@ export class Client {
   /** Ends all connections. Calls that are under way, and later ones, fail. */
   close(): void {
     this.#caller.close();
-  }
-
-  async #call<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>, given: object, call?: CallOptions,
-  ): Promise<Shown<MessageShape<O>>> {
-    return toPlain(method.output, await this.#caller.unary(method, toMessage(method.input, given, method.name), call));
   }
 }
 
@@ -223,22 +202,6 @@ function putTogether(answer: Answer, options: AssembleOptions, held: ReadonlyMap
   for (const message of answer.messages)
     if (message.conversationIndex !== undefined)
       message.content ||= options.conversation?.messages?.[message.conversationIndex]?.content ?? "";
-}
-
-async function* pages<Page extends { nextPageToken: string }, Item>(
-  read: (pageToken: string) => Promise<Page>, items: (page: Page) => Item[],
-): AsyncGenerator<Item, void, undefined> {
-  for (let token: string | undefined = ""; token !== undefined; ) {
-    const page: Page = await read(token);
-    yield* items(page);
-    token = page.nextPageToken || undefined;
-  }
-}
-
-function present<K extends string, T>(answer: { [key in K]?: T }, key: K): T {
-  const value = answer[key];
-  if (value === undefined) throw new PromptdError("internal", `the answer has no ${key}`);
-  return value;
 }
 
 const isDown = (error: unknown) => error instanceof PromptdError && error.code === "unavailable";

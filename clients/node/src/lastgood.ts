@@ -69,9 +69,12 @@ export class LastGood {
     this.#token = token;
   }
 
-  /** What is kept for such a call. Undefined: nothing is, since it is pinned, strict, or for parts alone. */
+  /**
+   * What is kept for such a call. Undefined: nothing is, since it is pinned, strict, for parts alone, or names a session, whose messages
+   * are the service's to show.
+   */
   of(workspaceId: string, options: AssembleOptions): Kept | undefined {
-    if (options.revision || options.strict || options.ifNoneMatch?.length) return undefined;
+    if (options.revision || options.strict || options.sessionId || options.ifNoneMatch?.length) return undefined;
     const clean = without(options, [...NOT_KEPT, ...OF_THE_CALL]);
     const key = canonical([this.#token, workspaceId, clean]);
     return new Kept(this.#store, key, options, without({ ...clean, now: options.now }, []));

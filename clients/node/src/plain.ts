@@ -6,6 +6,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 import type * as pb from "./gen/promptd/v1/promptd_pb.js";
+import type * as sessions from "./gen/promptd/v1/session_pb.js";
 
 /** `OPENAI_CHAT` as `openai-chat`. */
 type Kebab<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Lowercase<Head>}-${Kebab<Tail>}` : Lowercase<S>;
@@ -70,6 +71,12 @@ export interface Profile extends Shown<pb.Profile> {}
 export interface Reply extends Shown<pb.ParseReplyResponse> {}
 export interface HistoryPlan extends Shown<pb.PlanHistoryResponse> {}
 export interface PromptDiff extends Shown<pb.DiffPromptResponse> {}
+export interface StoredSession extends Shown<sessions.Session> {}
+export interface StoredMessage extends Shown<sessions.StoredMessage> {}
+export interface RecalledMessage extends Shown<sessions.RecalledMessage> {}
+export interface RecallStats extends Shown<sessions.GetRecallStatsResponse> {}
+export interface SessionChange extends Shown<sessions.WatchSessionResponse> {}
+export interface Appended extends Shown<sessions.AppendMessagesResponse> {}
 
 /** What `assemble` takes: the fields of the turn, and those of the request. */
 export interface AssembleOptions extends Turn {

@@ -40,6 +40,8 @@ export class Prompt {
   readonly cachePlan: CachePlan | undefined;
   /** What is carried of the conversation. Undefined: nothing, or the prompt is stale. */
   readonly conversationWindow: ConversationWindow | undefined;
+  /** Where the session was that the turn names: `sessionPosition` of a turn that gives the same prompt again. */
+  readonly sessionPosition: number | undefined;
   /** The tools that the profile's allowlist leaves. */
   readonly allowedTools: string[];
   /** Texts for the user interface; not for the model. */
@@ -63,6 +65,7 @@ export class Prompt {
     this.size = answer.size ?? { bytes: 0, chars: 0 };
     this.cachePlan = answer.cachePlan;
     this.conversationWindow = answer.conversationWindow;
+    this.sessionPosition = answer.sessionPosition;
     this.allowedTools = answer.allowedTools;
     this.cards = answer.cards;
     this.stale = stale;

@@ -1,10 +1,11 @@
 /** What Node and browsers share. */
+export { Conversations } from "./conversations.js";
 export { PromptdError, type ErrorCode, type Violation } from "./errors.js";
 export { Memory, type LastGoodEntry, type LastGoodStore } from "./lastgood.js";
 export type {
-  AssembleOptions, CachePlan, CallOptions, Card, ConversationMessage, ConversationWindow, DiffOptions, Finding, Format, HistoryMessage,
-  HistoryPlan, Profile, PromptDiff, PromptMessage, Reply, Revision, Role, SectionReport, Size, Skill, SkillFile, SkillFilter, Turn, Workspace,
-  WorkspaceChange, WorkspaceFile,
+  Appended, AssembleOptions, CachePlan, CallOptions, Card, ConversationMessage, ConversationWindow, DiffOptions, Finding, Format,
+  HistoryMessage, HistoryPlan, Profile, PromptDiff, PromptMessage, RecalledMessage, RecallStats, Reply, Revision, Role, SectionReport,
+  SessionChange, Size, Skill, SkillFile, SkillFilter, StoredMessage, StoredSession, Turn, Workspace, WorkspaceChange, WorkspaceFile,
 } from "./plain.js";
 export { SERVICE_CONFIG } from "./policy.js";
 export { Prompt } from "./prompt.js";

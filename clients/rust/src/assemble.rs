@@ -50,8 +50,6 @@ turn! {
     knowledge: Vec<KnowledgeSnippet> => knowledge;
     /// The conversation.
     conversation: Conversation => Some(conversation);
-    /// The stored session that has the conversation, instead of it.
-    session_id: String => session_id;
     /// The session as it was at this position, such as the `session_position` of an earlier answer.
     session_position: u64 => Some(session_position);
     /// Where the window of an earlier prompt of the session began, for profiles that hold it.
@@ -81,6 +79,12 @@ impl Assemble {
 
     fn turn(&mut self) -> &mut proto::Turn {
         self.request.turn.get_or_insert_default()
+    }
+
+    /// The stored session that has the conversation, instead of it.
+    pub fn session_id(mut self, session: impl Into<String>) -> Self {
+        self.turn().session_id = session.into();
+        self
     }
 
     /// The IANA zone of the turn's time.

@@ -1,4 +1,4 @@
-//! Every method of the service but `AssemblePrompt` and `WatchWorkspace`.
+//! The methods of prompts, workspaces and profiles, but `AssemblePrompt` and `WatchWorkspace`.
 
 use crate::{Error, Promptd, proto};
 
@@ -118,7 +118,7 @@ impl Promptd {
         Ok(answer.profile.unwrap_or_default())
     }
 
-    async fn unary<Q, A>(&self, path: &'static str, request: &Q) -> Result<A, Error>
+    pub(crate) async fn unary<Q, A>(&self, path: &'static str, request: &Q) -> Result<A, Error>
     where
         Q: prost::Message + Clone + 'static,
         A: prost::Message + Default + 'static,

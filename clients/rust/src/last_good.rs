@@ -23,8 +23,9 @@ impl LastGood {
     /// The service's answer, or one of before where there is no service.
     pub(crate) async fn assemble(&self, client: &Promptd, call: &Assemble) -> Result<Prompt, Error> {
         let timeout = call.timeout.unwrap_or(client.0.timeout);
-        // Who asks for one thing wants no other.
-        if !call.request.revision.is_empty() || call.request.strict {
+        // Who asks for one thing wants no other, and the messages of a stored session are the service's to show.
+        let names_session = call.request.turn.as_ref().is_some_and(|turn| !turn.session_id.is_empty());
+        if !call.request.revision.is_empty() || call.request.strict || names_session {
             return call.ask(client, timeout).await;
         }
         let began = Instant::now();

@@ -18,6 +18,7 @@ mod assemble;
 mod calls;
 mod channels;
 mod client;
+mod conversations;
 mod error;
 mod last_good;
 mod prompt;
@@ -36,6 +37,7 @@ pub mod proto {
 
 pub use assemble::Assemble;
 pub use client::{Builder, Promptd, Tls};
+pub use conversations::{Conversations, Export};
 pub use error::{Error, Violation};
 pub use prompt::{Format, Prompt};
 pub use proto::{

@@ -35,7 +35,8 @@ const programs = (path) => [...readFileSync(join(ROOT, path), "utf8").matchAll(/
 const PRINTS = {
   "clients/node/README.md": [/^--- skeleton\nYou are/],
   "docs/clients/node.md": [
-    /^system skeleton \d+[^]*CONTEXT_FILE_TRUNCATED docs\/RUNBOOK.md/, /^example Harbor\n[^]*\ntrue\n$/, /^invalid_argument INVALID_REQUEST [^]*turn.time_zone `Mars/, /^4$/m, /^$/, /^$/,
+    /^system skeleton \d+[^]*CONTEXT_FILE_TRUNCATED docs\/RUNBOOK.md/, /^example Harbor\n[^]*\ntrue\n$/, /^invalid_argument INVALID_REQUEST [^]*turn.time_zone `Mars/, /^4$/m,
+    /^0 user Where can I berth\?\n1 assistant Berth 4 is free\.\n$/, /^$/, /^$/,
   ],
 };
 for (const [path, prints] of Object.entries(PRINTS)) {
@@ -51,6 +52,13 @@ const example = (name) => join(import.meta.dirname, "node_modules/promptd/exampl
 test("the chat loop", async () => {
   const printed = await run(example("chat.mjs"), "Hello\nAnd now?\n", "--address", server.address);
   assert.equal(printed, "(a model would now read 4 messages)\n(a model would now read 6 messages)\n");
+});
+
+test("a stored chat goes on where it was", async () => {
+  for (const position of [1, 3]) {
+    const printed = await run(example("stored.mjs"), "Hello\n", "--session", "printed", "--address", server.address);
+    assert.equal(printed, `[position ${position}]\n(a model would now read ${3 + position} messages)\n`);
+  }
 });
 
 test("the sub-agent", async () => {

@@ -21,7 +21,8 @@ export async function serve(settings = {}) {
   mkdirSync(join(workspaces, "locked"));
   writeFileSync(join(workspaces, "locked/workspace.yaml"), "locked: [persona]\n");
   const config = join(folder, "promptd.yaml");
-  writeFileSync(config, JSON.stringify({ workspaces: { root: "workspaces" }, log: { level: "error" }, ...settings })); // JSON is YAML
+  const usual = { workspaces: { root: "workspaces" }, memory: { store: "memory" }, log: { level: "error" } };
+  writeFileSync(config, JSON.stringify({ ...usual, ...settings })); // JSON is YAML
   const server = { workspaces, address: "127.0.0.1:0" };
   let child;
   process.once("exit", () => child?.kill("SIGKILL"));

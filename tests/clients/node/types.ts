@@ -24,6 +24,10 @@ const loaded: Date | undefined = (await client.getWorkspace("example")).loadedAt
 const onChange = (change: WorkspaceChange) => console.log(change.changedPaths.length, change.deleted, role, age, loaded);
 client.session("example", { profile: "kern" }).onChange(onChange, (error) => console.log(error.code, error.retryAfterMs));
 
+const stored = client.conversations;
+const at: number | undefined = (await stored.append("example", "s", [{ id: "1", role: "user", content: "Hi" }])).session?.position;
+for await (const { message, storedAt } of stored.messages("example", "s", { atPosition: at ?? 0 })) console.log(message?.content, storedAt?.getTime());
+
 // The providers' own types.
 await new OpenAI().chat.completions.create({ model: "m", ...prompt.forOpenai() });
 await new OpenAI().responses.create({ model: "m", ...prompt.forOpenaiResponses() });
@@ -45,6 +49,8 @@ await client.assemble("example", { now: "2026-03-01T02:30:00Z" });
 await client.assemble("example", { variables: { at: new Date() } });
 // @ts-expect-error: a number for a text
 await client.parseReply("example", 7);
+// @ts-expect-error: a misspelt field of a stored message
+await stored.append("example", "s", [{ idd: "1" }]);
 // @ts-expect-error: an unknown option
 new Promptd("a:1", { tokn: "t" });
 // @ts-expect-error: pages have no TLS of their own

@@ -30,8 +30,9 @@ class Server:
     def start(self):
         """Returns once it listens."""
         config = self.folder / "promptd.yaml"
+        settings = {"workspaces": {"root": "workspaces"}, "memory": {"store": "memory"}, "log": {"level": "error"}}
         # JSON is YAML.
-        config.write_text(json.dumps({"workspaces": {"root": "workspaces"}, "log": {"level": "error"}} | self.settings))
+        config.write_text(json.dumps(settings | self.settings))
         command = [os.environ["PROMPTD_BIN"], "serve", "--config", str(config), "--listen", self.address]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         late = threading.Timer(START_SECONDS, self.process.kill)

@@ -24,13 +24,14 @@ def run(*command, **options):
         (PACKAGE / "README.md", 1, ["--- skeleton\nYou are a conversational AI assistant.", "--- workspace_context"]),
         (
             ROOT / "docs/clients/python.md",
-            5,
+            6,
             [
                 "system runtime_facts ",
                 "warning CONTEXT_FILE_TRUNCATED docs/RUNBOOK.md cut",
                 "'tide-window'",
                 "['ephemeral']",
                 "False 0.0",
+                "0 user Any berth free?\n1 assistant Berth 4.\n",
                 "INVALID_ARGUMENT INVALID_REQUEST usr\nINVALID_ARGUMENT INVALID_REQUEST turn.time_zone\n",
             ],
         ),
@@ -60,6 +61,13 @@ def test_a_chat_gets_each_message_once(server):
     assert "skeleton" in first and "workspace_context" in first
     assert "skeleton" not in second and "workspace_context" not in second and "user" in second
     assert answer == "(a model would now read 6 messages)"
+
+
+def test_a_stored_chat_goes_on_where_it_was(server):
+    command = [PACKAGE / "examples/stored.py", "--session", "printed", "--target", server.address]
+    for position in (1, 3):
+        printed = run(*command, input="Any berth free?\n")
+        assert printed == f"[position {position}]\n(a model would now read {3 + position} messages)\n"
 
 
 def test_a_sub_agent_narrows_its_skills(server):

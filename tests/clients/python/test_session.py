@@ -9,7 +9,7 @@ import time
 import pytest
 
 from promptd import AsyncPromptd, Promptd, PromptdError
-from promptd.watch import Following
+from promptd.watch import FollowingWorkspace
 from running import Server
 
 PATIENCE_SECONDS = 10
@@ -111,7 +111,7 @@ def test_a_restart_without_an_edit_is_no_change():
 
 
 def test_the_pause_between_two_connections_stays_short():
-    following = Following("127.0.0.1:1", "example", "")
+    following = FollowingWorkspace("127.0.0.1:1", "example", "")
     pauses = [following.pause(None) for _ in range(20)]
     assert pauses[0] < 0.2 and max(pauses) < RECOVERY_SECONDS / 2
 

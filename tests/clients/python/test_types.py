@@ -29,6 +29,10 @@ role: str = prompt.messages[0].role
 with client.session("example", on_change=lambda change: print(change.changed_paths), persona="Pilot") as session:
     arguments: dict[str, object] = session.assemble(heartbeat=True).for_openai()
 
+stored = client.conversations
+position: int = stored.append("example", "dana-1", [{"id": "1", "role": "user", "content": "Hello"}]).session.position  # type: ignore[union-attr]
+found: list[str] = [one.session_id for one in stored.recall("example", "hello")]
+
 async def main() -> None:
     async with AsyncPromptd() as client:
         print((await client.assemble("example")).size.chars)
@@ -51,6 +55,7 @@ def test_a_right_program_passes(tmp_path):
         ('client.assemble("example", user="Dana")', "incompatible type"),
         ('client.assemble("example", format="openai")', "incompatible type"),
         ('client.assemble("example").messages[0].text', 'has no attribute "text"'),
+        ('client.conversations.append("example", "s", [{"idd": "1"}])', 'Extra key "idd" for TypedDict "ConversationMessage"'),
         ('client.session("example", persno="x")', 'Unexpected keyword argument "persno"'),
     ],
 )

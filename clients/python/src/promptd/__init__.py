@@ -10,8 +10,10 @@
 """
 
 from .aio import AsyncPromptd, AsyncSession
+from .aio_conversations import AsyncConversations
 from .channel import TLS
 from .client import Promptd
+from .conversations import Conversations
 from .errors import PromptdError, Violation
 from .prompt import Prompt
 from .session import Session
@@ -19,8 +21,10 @@ from .stores import Folder, Memory
 
 __all__ = [
     "TLS",
+    "AsyncConversations",
     "AsyncPromptd",
     "AsyncSession",
+    "Conversations",
     "Folder",
     "Memory",
     "Prompt",

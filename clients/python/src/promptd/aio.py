@@ -10,9 +10,11 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import grpc
+from google.protobuf.message import Message
 from typing_extensions import Self, TypeAlias, Unpack
 
 from . import answers, calls, channel, requests, retry
+from .aio_conversations import AsyncConversations
 from .client import request_id
 from .errors import PromptdError, from_rpc
 from .last_good import LastGood, asked
@@ -20,10 +22,10 @@ from .options import AssembleOptions, DiffOptions, PlanOptions
 from .prompt import Prompt
 from .session import Change, Held
 from .stores import Stores
-from .v1 import promptd_pb2 as pb
-from .watch import Following
+from .watch import Following, FollowingWorkspace
 
 Answer = TypeVar("Answer")
+State = TypeVar("State")
 OnChange: TypeAlias = Callable[[Change], Awaitable[None] | None]
 
 log = logging.getLogger("promptd")
@@ -44,6 +46,8 @@ class AsyncPromptd:
     ) -> None:
         self.address = address
         self.timeout = timeout
+        self.conversations = AsyncConversations(self)
+        """Those that the service stores."""
         self._last_good = LastGood.of(last_good, token)
         self._metadata = channel.metadata(token)
         self._options = channel.options(address, max_answer_bytes)
@@ -92,25 +96,9 @@ class AsyncPromptd:
         """A workspace with its context files and findings."""
         return await self._run(calls.get_workspace(workspace))
 
-    async def watch(self, workspace: str, *, known_revision: str = "") -> AsyncIterator[answers.WatchWorkspaceResponse]:
+    def watch(self, workspace: str, *, known_revision: str = "") -> AsyncIterator[answers.WatchWorkspaceResponse]:
         """The workspace's state, then again after each change; over broken connections too."""
-        following = Following(self.address, workspace, known_revision)
-        call = calls.Call(calls.method("WatchWorkspace"), following.request, lambda answer, _: answer)
-        while not following.ended:
-            failure = None
-            method = self._channel.unary_stream(
-                call.path, pb.WatchWorkspaceRequest.SerializeToString, pb.WatchWorkspaceResponse.FromString
-            )
-            stream = method(following.request, metadata=self._metadata)
-            try:
-                async for answer in stream:
-                    yield following.seen(answer)
-            except grpc.RpcError as error:
-                failure = error
-            finally:
-                stream.cancel()
-            if not following.ended:
-                await asyncio.sleep(following.pause(failure))
+        return self._follow(FollowingWorkspace(self.address, workspace, known_revision))
 
     async def list_revisions(self, workspace: str) -> list[answers.Revision]:
         """The revisions that `assemble` can be asked for, the newest first, and what changed with each."""
@@ -208,6 +196,38 @@ class AsyncPromptd:
                 yield item
             if not token:
                 return
+
+    async def _stream(self, call: calls.Call[Answer]) -> AsyncIterator[Answer]:
+        """The answers of a call that has many. It is not made again: what came of it has been given."""
+        stream = self._open(call.method.name, call.request)
+        try:
+            async for answer in stream:
+                yield call.read(answer, "")
+        except grpc.RpcError as failure:
+            raise from_rpc(failure, self.address, self.timeout) from None
+        finally:
+            stream.cancel()
+
+    async def _follow(self, following: Following[State]) -> AsyncIterator[State]:
+        """States as they come, over broken connections too."""
+        while not following.ended:
+            failure = None
+            stream = self._open(following.method, following.request)
+            try:
+                async for answer in stream:
+                    yield following.seen(answer)
+            except grpc.RpcError as error:
+                failure = error
+            finally:
+                stream.cancel()
+            if not following.ended:
+                await asyncio.sleep(following.pause(failure))
+
+    def _open(self, name: str, request: Message) -> Any:
+        """A stream of answers, which has no deadline."""
+        call = calls.Call(calls.method(name), request, lambda answer, _: answer)
+        method = self._channel.unary_stream(call.path, type(request).SerializeToString, call.answer.FromString)
+        return method(request, metadata=self._metadata)
 
 
 class AsyncSession:

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
 from . import answers, requests
 from .decode import decode
@@ -16,6 +17,7 @@ from .errors import Violation, refused
 from .options import AssembleOptions, DiffOptions
 from .prompt import Prompt
 from .v1 import promptd_pb2 as pb
+from .v1 import session_pb2
 
 Answer = TypeVar("Answer")
 
@@ -41,8 +43,7 @@ class Call(Generic[Answer]):
     @property
     def answer(self) -> type[Message]:
         """The type of the answer."""
-        kind: type[Message] = getattr(pb, self.method.output_type.name)
-        return kind
+        return GetMessageClass(self.method.output_type)
 
 
 def assemble(workspace: str, options: Mapping[str, Any]) -> Call[Prompt]:
@@ -70,7 +71,7 @@ def diff(workspace: str, options: Mapping[str, Any]) -> Call[answers.DiffPromptR
 def plain(name: str, values: Mapping[str, Any], timeout: float | None = None) -> Call[Any]:
     """A method whose answer is given as it is, as a dataclass."""
     found = method(name)
-    request = encode(getattr(pb, found.input_type.name)(), values)
+    request = encode(GetMessageClass(found.input_type)(), values)
     return Call(found, request, lambda answer, _: decode(answer), timeout)
 
 
@@ -131,7 +132,7 @@ def page(name: str, values: Mapping[str, Any], token: str) -> Call[tuple[list[An
 
 def method(name: str) -> MethodDescriptor:
     """A method of any of the services."""
-    services = pb.DESCRIPTOR.services_by_name.values()
+    services = [*pb.DESCRIPTOR.services_by_name.values(), *session_pb2.DESCRIPTOR.services_by_name.values()]
     return next(service.methods_by_name[name] for service in services if name in service.methods_by_name)
 
 

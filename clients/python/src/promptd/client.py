@@ -7,17 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import grpc
+from google.protobuf.message import Message
 from typing_extensions import Self, Unpack
 
 from . import answers, calls, channel, requests, retry
+from .conversations import Conversations
 from .errors import PromptdError, from_rpc
 from .last_good import LastGood, asked
 from .options import AssembleOptions, DiffOptions, PlanOptions
 from .prompt import Prompt
 from .session import Change, OnChange, Session
 from .stores import Stores
-from .v1 import promptd_pb2 as pb
-from .watch import Watch
+from .watch import FollowingWorkspace, Watch
 
 Answer = TypeVar("Answer")
 
@@ -44,6 +45,8 @@ class Promptd:
     ) -> None:
         self.address = address
         self.timeout = timeout
+        self.conversations = Conversations(self)
+        """Those that the service stores."""
         self._last_good = LastGood.of(last_good, token)
         self._metadata = channel.metadata(token)
         options = channel.options(address, max_answer_bytes)
@@ -99,9 +102,9 @@ class Promptd:
         """A workspace with its context files and findings."""
         return self._run(calls.get_workspace(workspace))
 
-    def watch(self, workspace: str, *, known_revision: str = "") -> Watch:
+    def watch(self, workspace: str, *, known_revision: str = "") -> Watch[answers.WatchWorkspaceResponse]:
         """The workspace's state, then again after each change; over broken connections too. Close it when done."""
-        return Watch(self._open_watch, self.address, workspace, known_revision)
+        return Watch(self._open, FollowingWorkspace(self.address, workspace, known_revision))
 
     def list_revisions(self, workspace: str) -> list[answers.Revision]:
         """The revisions that `assemble` can be asked for, the newest first, and what changed with each."""
@@ -192,12 +195,21 @@ class Promptd:
             if not token:
                 return
 
-    def _open_watch(self, request: pb.WatchWorkspaceRequest) -> Any:
-        """A stream of states."""
-        path = calls.Call(calls.method("WatchWorkspace"), request, lambda answer, _: answer).path
-        method = self._channel.unary_stream(
-            path, pb.WatchWorkspaceRequest.SerializeToString, pb.WatchWorkspaceResponse.FromString
-        )
+    def _stream(self, call: calls.Call[Answer]) -> Iterator[Answer]:
+        """The answers of a call that has many. It is not made again: what came of it has been given."""
+        stream = self._open(call.method.name, call.request)
+        try:
+            for answer in stream:
+                yield call.read(answer, "")
+        except grpc.RpcError as failure:
+            raise from_rpc(failure, self.address, self.timeout) from None
+        finally:
+            stream.cancel()
+
+    def _open(self, name: str, request: Message) -> Any:
+        """A stream of answers, which has no deadline."""
+        call = calls.Call(calls.method(name), request, lambda answer, _: answer)
+        method = self._channel.unary_stream(call.path, type(request).SerializeToString, call.answer.FromString)
         return method(request, metadata=self._metadata)
 
 

@@ -46,8 +46,9 @@ class LastGood:
         return cls(Folder(stores) if isinstance(stores, (str, PathLike)) else stores, token)
 
     def takes(self, request: pb.AssemblePromptRequest) -> bool:
-        """Not for a pinned or strict call: who asks for one thing wants no other."""
-        return not request.revision and not request.strict
+        """Not for a pinned or strict call: who asks for one thing wants no other. Nor for a stored session, whose messages
+        are the service's to show."""
+        return not request.revision and not request.strict and not request.turn.session_id
 
     def base(self, call: Call[Prompt], left: float) -> Call[Prompt]:
         """The call for what is kept, which may take the seconds that are left of the turn's own."""

@@ -5,13 +5,13 @@
 
 use std::{env, error::Error, fs, path::Path, process::ExitCode};
 
-const CONTRACT: &str = "promptd/v1/promptd.proto";
+const CONTRACT: [&str; 2] = ["promptd/v1/promptd.proto", "promptd/v1/session.proto"];
 const KEPT: &str = "promptd.v1.rs";
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut compiler = protox::Compiler::new([package.join("../../proto")])?;
-    let contract = compiler.include_source_info(true).include_imports(true).open_file(CONTRACT)?.file_descriptor_set();
+    let contract = compiler.include_source_info(true).include_imports(true).open_files(CONTRACT)?.file_descriptor_set();
     let out = tempfile::tempdir()?;
     tonic_prost_build::configure().build_server(false).build_client(false).out_dir(out.path()).compile_fds(contract)?;
     let made = fs::read_to_string(out.path().join(KEPT))?;

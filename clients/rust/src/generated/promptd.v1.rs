@@ -38,7 +38,7 @@ pub struct AssemblePromptRequest {
     #[prost(string, tag = "8")]
     pub token_encoding: ::prost::alloc::string::String,
     /// Conversation messages that pass through unchanged are sent back as an index without content.
-    /// Default: false, with content.
+    /// Default: false, with content. Without effect with `turn.session_id`, since the caller has no messages.
     #[prost(bool, tag = "9")]
     pub reference_conversation: bool,
     /// Leaves the section reports out of the response. Default: false. Findings are always sent.
@@ -2105,4 +2105,336 @@ impl SegmentEnd {
             _ => None,
         }
     }
+}
+/// A stored conversation.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Session {
+    /// Its id: 1 to 64 of \[A-Za-z0-9.\_-\], first character a letter or digit.
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    /// Where it is: for `expected_position`, `turn.session_position` and `at_position`.
+    #[prost(uint64, tag = "2")]
+    pub position: u64,
+    /// How many messages it has.
+    #[prost(uint64, tag = "3")]
+    pub message_count: u64,
+    /// How many of them are of the role `system`.
+    #[prost(uint64, tag = "4")]
+    pub system_messages: u64,
+    /// How many are the user's.
+    #[prost(uint64, tag = "5")]
+    pub user_messages: u64,
+    /// How many are the assistant's.
+    #[prost(uint64, tag = "6")]
+    pub assistant_messages: u64,
+    /// How many are results of tools.
+    #[prost(uint64, tag = "7")]
+    pub tool_messages: u64,
+    /// The bytes of their texts and calls of tools.
+    #[prost(uint64, tag = "8")]
+    pub bytes: u64,
+    /// When its first message was stored, in milliseconds.
+    #[prost(message, optional, tag = "9")]
+    pub created_at: ::core::option::Option<::prost_types::Timestamp>,
+    /// When it changed last, in milliseconds.
+    #[prost(message, optional, tag = "10")]
+    pub changed_at: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// A message as it is stored.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct StoredMessage {
+    /// Its position.
+    #[prost(uint64, tag = "1")]
+    pub position: u64,
+    /// Its index among the session's messages, from 0.
+    #[prost(uint64, tag = "2")]
+    pub index: u64,
+    /// When it was stored, in milliseconds.
+    #[prost(message, optional, tag = "3")]
+    pub stored_at: ::core::option::Option<::prost_types::Timestamp>,
+    /// The message.
+    #[prost(message, optional, tag = "4")]
+    pub message: ::core::option::Option<ConversationMessage>,
+}
+/// What to append, and where.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AppendMessagesRequest {
+    /// The workspace's id. Required.
+    #[prost(string, tag = "1")]
+    pub workspace_id: ::prost::alloc::string::String,
+    /// The session's id: the grammar of workspace ids. Required.
+    #[prost(string, tag = "2")]
+    pub session_id: ::prost::alloc::string::String,
+    /// The messages, oldest first: 1 to 1,000, each with an `id` of 1 to 256 bytes that no other message of
+    /// the session has.
+    #[prost(message, repeated, tag = "3")]
+    pub messages: ::prost::alloc::vec::Vec<ConversationMessage>,
+    /// Where the session must be for new messages to be stored: the `position` that the writer saw last, 0
+    /// for a session that is not there yet. Messages of this call that are stored from there on already do
+    /// not count. Absent: anywhere.
+    #[prost(uint64, optional, tag = "4")]
+    pub expected_position: ::core::option::Option<u64>,
+}
+/// What was appended.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AppendMessagesResponse {
+    /// The session, with them.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<Session>,
+    /// How many of them were stored; the others had been before.
+    #[prost(uint64, tag = "2")]
+    pub stored: u64,
+}
+/// Which page of the sessions.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListSessionsRequest {
+    /// The workspace's id. Required.
+    #[prost(string, tag = "1")]
+    pub workspace_id: ::prost::alloc::string::String,
+    /// The most to send. 0: 100; at most 1000, and more is 1000. INVALID_ARGUMENT where negative.
+    #[prost(int32, tag = "2")]
+    pub page_size: i32,
+    /// The `next_page_token` of the page before; empty: the first page. A session that changes meanwhile
+    /// moves to the first page.
+    #[prost(string, tag = "3")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// One page of sessions.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListSessionsResponse {
+    /// Those that changed last first.
+    #[prost(message, repeated, tag = "1")]
+    pub sessions: ::prost::alloc::vec::Vec<Session>,
+    /// For the next page; empty: this was the last.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+/// Which session.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetSessionRequest {
+    /// The workspace's id. Required.
+    #[prost(string, tag = "1")]
+    pub workspace_id: ::prost::alloc::string::String,
+    /// The session's id. Required.
+    #[prost(string, tag = "2")]
+    pub session_id: ::prost::alloc::string::String,
+}
+/// The session.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetSessionResponse {
+    /// The session.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<Session>,
+}
+/// Which messages.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListMessagesRequest {
+    /// The workspace's id. Required.
+    #[prost(string, tag = "1")]
+    pub workspace_id: ::prost::alloc::string::String,
+    /// The session's id. Required.
+    #[prost(string, tag = "2")]
+    pub session_id: ::prost::alloc::string::String,
+    /// The first position. Default: 0.
+    #[prost(uint64, tag = "3")]
+    pub from_position: u64,
+    /// As the session was at this position. Absent: as it is.
+    #[prost(uint64, optional, tag = "4")]
+    pub at_position: ::core::option::Option<u64>,
+    /// The most to send. 0: 100; at most 1000, and more is 1000. INVALID_ARGUMENT where negative. A page
+    /// ends earlier where it would have more than 1 MiB of text.
+    #[prost(int32, tag = "5")]
+    pub page_size: i32,
+}
+/// One page of messages.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListMessagesResponse {
+    /// The oldest first.
+    #[prost(message, repeated, tag = "1")]
+    pub messages: ::prost::alloc::vec::Vec<StoredMessage>,
+    /// The `from_position` of the next page. Absent: this was the last.
+    #[prost(uint64, optional, tag = "2")]
+    pub next_position: ::core::option::Option<u64>,
+    /// The session's position.
+    #[prost(uint64, tag = "3")]
+    pub position: u64,
+}
+/// Which session.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ExportSessionRequest {
+    /// The workspace's id. Required.
+    #[prost(string, tag = "1")]
+    pub workspace_id: ::prost::alloc::string::String,
+    /// The session's id. Required.
+    #[prost(string, tag = "2")]
+    pub session_id: ::prost::alloc::string::String,
+}
+/// A part of an export.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ExportSessionResponse {
+    /// Whole lines of JSON, UTF-8.
+    #[prost(bytes = "vec", tag = "1")]
+    pub lines: ::prost::alloc::vec::Vec<u8>,
+}
+/// Which session.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteSessionRequest {
+    /// The workspace's id. Required.
+    #[prost(string, tag = "1")]
+    pub workspace_id: ::prost::alloc::string::String,
+    /// The session's id. Required.
+    #[prost(string, tag = "2")]
+    pub session_id: ::prost::alloc::string::String,
+}
+/// What was removed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteSessionResponse {
+    /// How many messages the session had.
+    #[prost(uint64, tag = "1")]
+    pub messages: u64,
+}
+/// Which session.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WatchSessionRequest {
+    /// The workspace's id. Required.
+    #[prost(string, tag = "1")]
+    pub workspace_id: ::prost::alloc::string::String,
+    /// The session's id. Required.
+    #[prost(string, tag = "2")]
+    pub session_id: ::prost::alloc::string::String,
+    /// The position that the caller knows: while the session is there, nothing is sent at the start.
+    /// Absent: the session is sent at once.
+    #[prost(uint64, optional, tag = "3")]
+    pub known_position: ::core::option::Option<u64>,
+}
+/// A session after a change.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WatchSessionResponse {
+    /// The session. Where `deleted`, with the id alone.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<Session>,
+    /// The session is gone; the stream ends after this.
+    #[prost(bool, tag = "2")]
+    pub deleted: bool,
+}
+/// What to copy, and to where.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ForkSessionRequest {
+    /// The workspace's id. Required.
+    #[prost(string, tag = "1")]
+    pub workspace_id: ::prost::alloc::string::String,
+    /// The session's id. Required.
+    #[prost(string, tag = "2")]
+    pub session_id: ::prost::alloc::string::String,
+    /// As the session was at this position. Absent: as it is.
+    #[prost(uint64, optional, tag = "3")]
+    pub at_position: ::core::option::Option<u64>,
+    /// The id of the copy, in the same workspace. Required.
+    #[prost(string, tag = "4")]
+    pub new_session_id: ::prost::alloc::string::String,
+}
+/// The copy.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ForkSessionResponse {
+    /// The new session.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<Session>,
+}
+/// What to remove.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TruncateSessionRequest {
+    /// The workspace's id. Required.
+    #[prost(string, tag = "1")]
+    pub workspace_id: ::prost::alloc::string::String,
+    /// The session's id. Required.
+    #[prost(string, tag = "2")]
+    pub session_id: ::prost::alloc::string::String,
+    /// The position of the first message to remove. Default: 0, all of them.
+    #[prost(uint64, tag = "3")]
+    pub from_position: u64,
+    /// Where the session must be. Absent: anywhere.
+    #[prost(uint64, optional, tag = "4")]
+    pub expected_position: ::core::option::Option<u64>,
+}
+/// What is left.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TruncateSessionResponse {
+    /// The session.
+    #[prost(message, optional, tag = "1")]
+    pub session: ::core::option::Option<Session>,
+}
+/// What to find.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RecallRequest {
+    /// The workspace's id. Required.
+    #[prost(string, tag = "1")]
+    pub workspace_id: ::prost::alloc::string::String,
+    /// The words: 1 to 4,096 bytes, of which the first 32 words are looked for. Without regard to case and
+    /// accents.
+    #[prost(string, tag = "2")]
+    pub query: ::prost::alloc::string::String,
+    /// Only of this session. Empty: of all.
+    #[prost(string, tag = "3")]
+    pub session_id: ::prost::alloc::string::String,
+    /// With `session_id`: only messages before this position, such as those before a prompt's window.
+    /// Absent: all.
+    #[prost(uint64, optional, tag = "4")]
+    pub before_position: ::core::option::Option<u64>,
+    /// Only messages of this time or later, in whole seconds; the time of a message without one is when it
+    /// was stored. Absent: no bound.
+    #[prost(message, optional, tag = "5")]
+    pub start_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Only messages before this time, in whole seconds. Absent: no bound.
+    #[prost(message, optional, tag = "6")]
+    pub end_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// The most to find. 0: 5; at most 100, and more is 100. INVALID_ARGUMENT where negative. Fewer are
+    /// sent where they would have more than 1 MiB of text.
+    #[prost(int32, tag = "7")]
+    pub limit: i32,
+}
+/// What was found.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct RecallResponse {
+    /// The best first.
+    #[prost(message, repeated, tag = "1")]
+    pub messages: ::prost::alloc::vec::Vec<RecalledMessage>,
+}
+/// A message that was found.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct RecalledMessage {
+    /// Its session.
+    #[prost(string, tag = "1")]
+    pub session_id: ::prost::alloc::string::String,
+    /// The message.
+    #[prost(message, optional, tag = "2")]
+    pub message: ::core::option::Option<StoredMessage>,
+    /// How well it matches: greater is better. It compares with others of the same answer alone.
+    #[prost(double, tag = "3")]
+    pub score: f64,
+}
+/// Of which workspace.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetRecallStatsRequest {
+    /// The workspace's id. Required.
+    #[prost(string, tag = "1")]
+    pub workspace_id: ::prost::alloc::string::String,
+}
+/// What a workspace has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetRecallStatsResponse {
+    /// How many sessions.
+    #[prost(uint64, tag = "1")]
+    pub sessions: u64,
+    /// How many messages they have; all of them are found by Recall.
+    #[prost(uint64, tag = "2")]
+    pub messages: u64,
+    /// The bytes of their texts and calls of tools.
+    #[prost(uint64, tag = "3")]
+    pub bytes: u64,
+    /// When the first of the sessions was made. Absent: there is none.
+    #[prost(message, optional, tag = "4")]
+    pub first_at: ::core::option::Option<::prost_types::Timestamp>,
+    /// When one of them changed last. Absent: there is none.
+    #[prost(message, optional, tag = "5")]
+    pub last_at: ::core::option::Option<::prost_types::Timestamp>,
 }

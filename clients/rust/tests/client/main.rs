@@ -3,6 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod calls;
+mod conversations;
 mod last_good;
 mod refusals;
 mod server;

@@ -29,8 +29,12 @@ impl Server {
         for (name, text) in files {
             write_private(&folder.path().join(name), text);
         }
-        let mut config =
-            json!({"workspaces": {"root": "workspaces"}, "log": {"level": "error"}, "inspector": {"listen": "off"}});
+        let mut config = json!({
+            "workspaces": {"root": "workspaces"},
+            "memory": {"store": "memory"},
+            "log": {"level": "error"},
+            "inspector": {"listen": "off"},
+        });
         config.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
         // JSON is YAML.
         fs::write(folder.path().join("promptd.yaml"), config.to_string()).unwrap();

@@ -133,7 +133,12 @@ impl Server {
         #[cfg(feature = "inspector")]
         if let Some(inspector) = inspector {
             let Inspector { address, turn_schema, .. } = inspector;
-            let site = Site { address, tls: self.tls.is_some(), needs_token: access.needs_token(), turn_schema };
+            let needs_token = access.needs_token();
+            #[cfg(feature = "memory")]
+            let has_memory = backend.memory.is_some();
+            #[cfg(not(feature = "memory"))]
+            let has_memory = false;
+            let site = Site { address, tls: self.tls.is_some(), needs_token, has_memory, turn_schema };
             let (limits, telemetry) = (Arc::clone(limits), Arc::clone(telemetry));
             // A reader who tries out a turn is not who the prompt is for.
             let calls = self.calls(Backend { record: None, ..backend.clone() })?;

@@ -7,9 +7,10 @@ import { test } from "node:test";
 import { running } from "./fixture.mjs";
 import { HOSTILE } from "./hostile.mjs";
 import { open, skip, until } from "./page.mjs";
+import { call } from "./service.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const VIEWS = ["prompt", "compare", "findings", "skills", "profiles", "history", "sent", "reply"];
+const VIEWS = ["prompt", "compare", "findings", "skills", "profiles", "history", "sent", "reply", "sessions", "sessions?session=said", "recall?query=berth", "context"];
 const SHAPES = [
   { scheme: "light", width: 1280 },
   { scheme: "dark", width: 1280 },
@@ -17,10 +18,16 @@ const SHAPES = [
   { scheme: "dark", width: 360 },
 ];
 
-const fixture = running({ workspaces: { hostile: HOSTILE } });
+const fixture = running({ workspaces: { hostile: HOSTILE }, settings: { memory: { store: "memory" } } }, async ({ inspector }) => {
+  const roles = ["ROLE_USER", "ROLE_ASSISTANT", "ROLE_SYSTEM"];
+  const messages = roles.map((role, index) => ({ id: String(index), role, name: "Dana", content: `Is berth ${index} free? ${"w".repeat(400)}` }));
+  const { status } = await call(inspector, "SessionService/AppendMessages", { workspaceId: "hostile", sessionId: "said", messages });
+  assert.equal(status, 200);
+});
 
 // What axe finds once the view has settled: nothing on the way to it.
-async function violations(page, view) {
+async function violations(page, address) {
+  const view = address.split("?")[0];
   await until(page, (view) => document.querySelector(`[data-view=${view}] *`), view);
   await page.waitForNetworkIdle({ idleTime: 100, concurrency: 1 }); // the watch stays open
   await page.evaluate(AXE);

@@ -11,7 +11,7 @@ async fn the_page_says_whether_it_needs_a_token_and_needs_none_itself() {
         let rig = start(tokens).await;
         let caller = browser(&rig);
         let info = caller.send("GET", "/info.json", &[], "").await.json();
-        assert_eq!(info, json!({"version": env!("CARGO_PKG_VERSION"), "needsToken": tokens}));
+        assert_eq!(info, json!({"version": env!("CARGO_PKG_VERSION"), "needsToken": tokens, "hasMemory": false}));
         for path in ["/", "/js/main.js", "/schema/turn.json"] {
             assert_eq!(caller.send("GET", path, &[], "").await.status, 200, "{path}");
         }

@@ -1,5 +1,5 @@
-// Follows one workspace: every revision that the server publishes, with back-off where the connection is lost. A page that
-// nobody sees holds no connection: browsers open only six to one address.
+// Follows one workspace, or one stored session: every state that the server publishes, with back-off where the connection is lost.
+// A page that nobody sees holds no connection: browsers open only six to one address.
 
 import { stream } from "./rpc.js";
 
@@ -24,15 +24,43 @@ addEventListener("pageshow", () => { left = false; });
  * @returns {() => void} stops it
  */
 export function watch(workspaceId, listener) {
+  return start({
+    method: "WorkspaceService/WatchWorkspace",
+    request: (knownRevision) => ({ workspaceId, knownRevision }),
+    known: ({ workspace }) => workspace.revision,
+    published: ({ workspace, changedPaths = [] }, first) => listener.published(workspace, changedPaths, first),
+  }, listener);
+}
+
+/**
+ * Watches a stored session, in the same way.
+ * @param {string} workspaceId
+ * @param {string} sessionId
+ * @param {object} listener
+ * @param {(live: "connecting"|"connected"|"reconnecting"|"gone") => void} listener.live
+ * @param {(session: object) => void} listener.published
+ * @param {(error: Error) => void} listener.failed when watching cannot go on
+ * @returns {() => void} stops it
+ */
+export function watchSession(workspaceId, sessionId, listener) {
+  return start({
+    method: "SessionService/WatchSession",
+    request: (knownPosition) => ({ workspaceId, sessionId, knownPosition }),
+    known: ({ session }) => session.position ?? "0",
+    published: ({ session }) => listener.published(session),
+  }, listener);
+}
+
+function start(subject, listener) {
   const control = new AbortController();
-  run(workspaceId, listener, control.signal).catch((error) => {
+  run(subject, listener, control.signal).catch((error) => {
     if (!control.signal.aborted) listener.failed(error);
   });
   return () => control.abort();
 }
 
-async function run(workspaceId, listener, stopped) {
-  const held = { workspaceId, revision: "", was: false, gone: false };
+async function run(subject, listener, stopped) {
+  const held = { known: undefined, was: false, gone: false };
   let wait = FIRST_WAIT_MS;
   listener.live("connecting");
   while (!stopped.aborted) {
@@ -41,7 +69,7 @@ async function run(workspaceId, listener, stopped) {
     const leave = () => isSeen() || unseen.abort();
     for (const event of SEEN_EVENTS) addEventListener(event, leave);
     try {
-      for await (const _ of follow(held, listener, AbortSignal.any([stopped, unseen.signal]))) wait = FIRST_WAIT_MS;
+      for await (const _ of follow(subject, held, listener, AbortSignal.any([stopped, unseen.signal]))) wait = FIRST_WAIT_MS;
     } catch (error) {
       if (stopped.aborted) return;
       held.gone ||= held.was && error.code === "not_found";
@@ -59,21 +87,20 @@ async function run(workspaceId, listener, stopped) {
   }
 }
 
-// One connection: tells of every revision that is not held already. While the one that is held is current, nothing is sent.
-async function* follow(held, { live, published }, signal) {
-  const knownRevision = held.gone ? "" : held.revision;
-  const request = { workspaceId: held.workspaceId, knownRevision };
-  const opened = () => knownRevision && live("connected");
-  for await (const { workspace, changedPaths = [], deleted } of stream("WorkspaceService/WatchWorkspace", request, { signal, opened })) {
+// One connection: tells of every state that is not known already. While the one that is known is current, nothing is sent.
+async function* follow(subject, held, { live }, signal) {
+  const known = held.gone ? undefined : held.known;
+  const opened = () => known !== undefined && live("connected");
+  for await (const state of stream(subject.method, subject.request(known), { signal, opened })) {
     if (signal.aborted) return;
-    if (deleted) {
+    if (state.deleted) {
       held.gone = true;
       return;
     }
     const first = !held.was;
-    Object.assign(held, { was: true, gone: false, revision: workspace.revision ?? "" });
+    Object.assign(held, { was: true, gone: false, known: subject.known(state) });
     live("connected");
-    published(workspace, changedPaths, first);
+    subject.published(state, first);
     yield;
   }
 }

@@ -13,7 +13,7 @@ import { login } from "./shell/login.js";
 import { drawTabs } from "./shell/tabs.js";
 import { restoreTheme } from "./shell/theme.js";
 import { state, subscribe, update } from "./state.js";
-import { views } from "./views/index.js";
+import { views as all } from "./views/index.js";
 
 const main = document.getElementById("view");
 const tabs = document.getElementById("tabs");
@@ -21,6 +21,7 @@ const status = document.getElementById("status");
 
 const LIVE_SAID = { connected: "Connected.", reconnecting: "The connection was lost; trying again.", gone: "This workspace is no longer served." };
 
+let views = all;
 let route = parse(location.hash);
 let shown = null; // the view on the page, and what its mount gave back
 let stopWatch = () => {};
@@ -42,6 +43,7 @@ async function start() {
   restoreTheme();
   document.getElementById("skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
   const info = await fetch("/info.json").then((answer) => answer.json());
+  views = all.filter((view) => info.hasMemory || !view.needsMemory);
   if (info.needsToken) await login(main);
   rpc.onUnauthenticated(signIn);
   drawHeader(document.getElementById("header"), choose);

@@ -57,6 +57,8 @@ pub(in crate::grpc) struct Site {
     pub(in crate::grpc) tls: bool,
     /// Calls need a token.
     pub(in crate::grpc) needs_token: bool,
+    /// Conversations are stored.
+    pub(in crate::grpc) has_memory: bool,
     /// The JSON Schema of turns.
     pub(in crate::grpc) turn_schema: Bytes,
 }
@@ -69,8 +71,9 @@ impl InspectorService {
         limits: Arc<Limits>,
         telemetry: Arc<dyn Telemetry>,
     ) -> Self {
-        let Site { address, tls, needs_token, turn_schema } = site;
-        let info = json!({"version": env!("CARGO_PKG_VERSION"), "needsToken": needs_token}).to_string().into();
+        let Site { address, tls, needs_token, has_memory, turn_schema } = site;
+        let info = json!({"version": env!("CARGO_PKG_VERSION"), "needsToken": needs_token, "hasMemory": has_memory});
+        let info = info.to_string().into();
         let guard = Guard::new(address, options, tls);
         let connect = Connect::new(calls, options, Arc::clone(&limits));
         Self(Arc::new(Shared { guard, connect, account: Account::new(limits, telemetry), info, turn_schema }))

@@ -1,0 +1,125 @@
+// Stored conversations on the page: sessions as they go on, what recall finds, what a session's prompt is made of.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { running } from "./fixture.mjs";
+import { open, skip, until } from "./page.mjs";
+import { call, serve } from "./service.mjs";
+
+const MARKUP = "<img src=x onerror=\"window.taken=1\"><b>bold</b>";
+const fixture = running({ settings: { memory: { store: "memory" } } });
+
+const visit = (path, options) => open(fixture.browser, `${fixture.service.inspector}/${path}`, options);
+const ask = async (method, request) => {
+  const { status, answer } = await call(fixture.service.inspector, `SessionService/${method}`, { workspaceId: "example", ...request });
+  assert.equal(status, 200, JSON.stringify(answer));
+  return answer;
+};
+const say = (sessionId, from, count) => ask("AppendMessages", {
+  sessionId,
+  messages: Array.from({ length: count }, (_, index) => ({
+    id: String(from + index), role: (from + index) % 2 ? "ROLE_ASSISTANT" : "ROLE_USER", content: `Berth ${from + index} of ${sessionId} is free.`,
+  })),
+});
+
+test("the tabs are there only where conversations are stored", { skip }, async () => {
+  const without = await serve();
+  for (const [service, expected] of [[fixture.service, ["sessions", "recall", "context"]], [without, []]]) {
+    const page = await open(fixture.browser, `${service.inspector}/#/w/example/prompt`);
+    await until(page, () => document.querySelector("[data-view=prompt]"));
+    const tabs = await page.$$eval("[data-tab]", (all) => all.map((tab) => tab.dataset.tab));
+    assert.deepEqual(tabs.filter((tab) => ["sessions", "recall", "context"].includes(tab)), expected);
+    await page.done();
+  }
+  await without.stop();
+});
+
+test("a session's counts are the service's, and its messages come as they are said", { skip }, async () => {
+  await say("going-on", 0, 3);
+  await say("other", 0, 120);
+  const page = await visit("#/w/example/sessions");
+  await until(page, () => document.querySelector("[data-session=going-on]"));
+  const listed = await page.$$eval("[data-session]", (all) => all.map((item) => item.dataset.session));
+  assert.deepEqual(listed, (await ask("ListSessions", {})).sessions.map(({ id }) => id));
+  const roles = await page.$$eval("[data-session=going-on] [data-share]", (all) => all.map((each) => [each.dataset.share, each.dataset.count]));
+  assert.deepEqual(roles, [["user", "2"], ["assistant", "1"]]);
+
+  await page.click("[data-session=going-on]");
+  await until(page, () => document.querySelectorAll("[data-position]").length === 3);
+  await until(page, () => document.querySelector(".split-detail [data-live=connected]"));
+  await say("going-on", 3, 1);
+  await until(page, () => document.querySelector("[data-position='3']")?.textContent.includes("Berth 3 of going-on is free."));
+
+  // Of a long one the newest messages, then those before them.
+  await page.click("[data-session=other]");
+  await until(page, () => document.querySelectorAll("[data-position]").length === 50 && document.querySelector("[data-position='119']"));
+  await page.click(".split-detail .more");
+  await until(page, () => document.querySelectorAll("[data-position]").length === 100);
+  await page.click(".split-detail .more");
+  const positions = await until(page, () => {
+    const all = [...document.querySelectorAll("[data-position]")].map((each) => Number(each.dataset.position));
+    return all.length === 120 && all;
+  });
+  assert.deepEqual(positions, Array.from({ length: 120 }, (_, index) => index));
+
+  await ask("DeleteSession", { sessionId: "other" });
+  await until(page, () => document.querySelector(".split-detail [data-live=gone]"));
+  await until(page, () => !document.querySelector("[data-session=other]"));
+  await page.done();
+});
+
+test("what was said is found as the service finds it", { skip }, async () => {
+  await say("searched", 0, 4);
+  const page = await visit("#/w/example/recall");
+  const stats = await ask("GetRecallStats", {});
+  await until(page, (said) => document.querySelector("[data-stats]").textContent.startsWith(said), `${stats.messages} messages · ${stats.sessions} session`);
+  await page.type("[aria-label='Words to find']", "searched berth");
+  await page.type("[aria-label='Only of this session']", "searched");
+  const { messages } = await ask("Recall", { query: "searched berth", sessionId: "searched", limit: 20 });
+  const found = await until(page, (count) => {
+    const all = [...document.querySelectorAll("[data-recalled]")].map((link) => link.closest("[data-position]").dataset.position);
+    return all.length === count && all;
+  }, messages.length);
+  assert.deepEqual(found, messages.map(({ message }) => message.position ?? "0"));
+  await page.click("[data-recalled]");
+  await until(page, () => document.querySelector("[data-view=sessions] .split-detail [data-position]"));
+  await page.done();
+});
+
+test("the tokens of a session's prompt are those of the answer", { skip }, async () => {
+  await say("carried", 0, 40);
+  const page = await visit("#/w/example/sessions?session=carried");
+  await until(page, () => document.querySelector("[data-act=use]"));
+  await page.click("[data-act=use]");
+  await until(page, () => document.querySelector("[data-view=context] [data-context-section=conversation]"));
+  assert.equal(await page.$eval("[data-view=context] select", (select) => select.value), "carried");
+  const request = { workspaceId: "example", turn: { sessionId: "carried" }, tokenEncoding: "o200k_base" };
+  const { answer } = await call(fixture.service.inspector, "PromptService/AssemblePrompt", request);
+  const digits = (text) => Number(text.replaceAll(/\D/g, ""));
+  const total = digits(await page.$eval("[data-tokens]", (element) => element.textContent));
+  // The clock of the two prompts is another one.
+  assert.ok(Math.abs(total - Number(answer.size.tokens)) <= 10, `${total} ${answer.size.tokens}`);
+  const shares = Object.fromEntries(await page.$$eval("[data-view=context] [data-share]", (all) => all.map((each) => [each.dataset.share, Number(each.dataset.count)])));
+  const conversation = answer.sections.find(({ id }) => id === "conversation");
+  assert.equal(shares.messages, Number(conversation.includedSize.tokens));
+  assert.ok(shares.system > 0 && shares.system + shares.summary + shares.messages <= total, JSON.stringify(shares));
+
+  await page.select("[data-view=context] select", "");
+  await until(page, () => document.querySelector("[data-tokens]") && !document.querySelector("[data-context-section=conversation]"));
+  await page.done();
+});
+
+test("what is said stays text", { skip }, async () => {
+  await ask("AppendMessages", { sessionId: "hostile", messages: [
+    { id: MARKUP, role: "ROLE_USER", content: `markup ${MARKUP}`, name: MARKUP },
+    { id: "2", role: "ROLE_ASSISTANT", toolCalls: [{ id: "c", name: MARKUP, argumentsJson: JSON.stringify({ a: MARKUP }) }] },
+  ] });
+  for (const [path, shown] of [["sessions?session=hostile", "[data-position]"], ["recall?query=markup", "[data-recalled]"]]) {
+    const page = await visit(`#/w/example/${path}`);
+    await until(page, (shown) => document.querySelector(shown), shown);
+    const made = await page.evaluate(() => [window.taken ?? null, document.querySelectorAll("main img, main b, main script").length]);
+    assert.deepEqual(made, [null, 0], path);
+    assert.ok((await page.evaluate(() => document.querySelector("main").textContent)).includes(MARKUP), path);
+    await page.done();
+  }
+});

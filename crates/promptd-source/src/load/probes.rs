@@ -11,7 +11,7 @@ pub(crate) struct Probes {
     paths: Box<[u8]>,
     /// Where each path ends.
     ends: Box<[usize]>,
-    probes: Box<[Probe]>,
+    found: Box<[Probe]>,
 }
 
 impl Probes {
@@ -23,19 +23,19 @@ impl Probes {
             ends.push(paths.len());
             found.push(probe);
         }
-        Self { paths: paths.into(), ends: ends.into(), probes: found.into() }
+        Self { paths: paths.into(), ends: ends.into(), found: found.into() }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Path, &Probe)> {
-        self.probes.iter().enumerate().map(|(index, probe)| (self.path(index), probe))
+        self.found.iter().enumerate().map(|(index, probe)| (self.path(index), probe))
     }
 
     pub(crate) fn get(&self, path: &Path) -> Option<&Probe> {
-        let (mut from, mut to) = (0, self.probes.len());
+        let (mut from, mut to) = (0, self.found.len());
         while from < to {
             let middle = from.midpoint(to);
             match self.path(middle).as_os_str().cmp(path.as_os_str()) {
-                std::cmp::Ordering::Equal => return self.probes.get(middle),
+                std::cmp::Ordering::Equal => return self.found.get(middle),
                 std::cmp::Ordering::Less => from = middle + 1,
                 std::cmp::Ordering::Greater => to = middle,
             }

@@ -73,7 +73,7 @@ impl ReadSet {
 
     /// What is known of each path from this load and an older one: where this one failed, or did not look, the older one still
     /// counts. Nothing of it does if the workspace's folder is another one by now.
-    pub(crate) fn over(self, older: Self) -> Self {
+    pub(crate) fn over(self, older: &Self) -> Self {
         if self.root.is_some() && self.root != older.root {
             return self;
         }

@@ -138,7 +138,7 @@ impl Target {
         let before = std::mem::replace(&mut self.read_set, read_set);
         let older = self.before_failures.take();
         self.before_failures = self.read_set.has_failures().then(|| match older {
-            Some(older) => before.over(older),
+            Some(older) => before.over(&older),
             None => before,
         });
     }

@@ -81,20 +81,20 @@ fn an_older_load_counts_where_the_newer_one_failed_or_did_not_look() {
     let newer =
         |root| set(root, &[(&full, Seen::Failed, INNER), (&empty, Seen::Absent, INNER), (&sub, Seen::Failed, INNER)]);
     let of = |set: &ReadSet, path: &Path| set.get(path).map(|probe| probe.seen);
-    let both = newer(&at).over(older());
+    let both = newer(&at).over(&older());
     assert_eq!(of(&both, &full), Some(file(&full)), "failed");
     assert_eq!(of(&both, &empty), Some(Seen::Absent), "looked at");
     assert_eq!(of(&both, &sub), Some(Seen::Failed), "never read");
-    let none = set(&at, &[]).over(older());
+    let none = set(&at, &[]).over(&older());
     assert_eq!((of(&none, &full), none.root), (Some(file(&full)), Some(signature(&at).inode)), "did not look");
-    let another = newer(&sub).over(older());
+    let another = newer(&sub).over(&older());
     assert_eq!(
         (of(&another, &full), another.root),
         (Some(Seen::Failed), Some(signature(&sub).inode)),
         "another folder"
     );
     // Where the folder itself could not be opened, it may be the same.
-    let unopened = ReadSet { root: None, ..newer(&at) }.over(older());
+    let unopened = ReadSet { root: None, ..newer(&at) }.over(&older());
     assert_eq!((of(&unopened, &full), unopened.root), (Some(file(&full)), Some(signature(&at).inode)));
 }
 

@@ -17,7 +17,7 @@ use crate::{
     client::Client,
     error::{Error, ErrorKind},
     layout::Prefix,
-    manifest::{FileEntry, Manifest},
+    manifest::FileEntry,
     tree::{Blob, Bytes, PublishedTree},
 };
 
@@ -48,16 +48,14 @@ impl Blobs {
         Self { cache, held: Mutex::default(), damaged: Arc::default() }
     }
 
-    /// Finds all files of some manifests; only what is neither in memory nor in the cache is asked for. The error is of
-    /// the connection.
+    /// Finds files; only what is neither in memory nor in the cache is asked for. The error is of the connection.
     pub(crate) async fn find(
         &self,
-        manifests: impl Iterator<Item = &Manifest>,
+        files: impl Iterator<Item = &FileEntry>,
         client: Option<&Client>,
         prefix: &Prefix,
     ) -> Result<Found, Error> {
-        let files: BTreeMap<Digest, u64> =
-            manifests.flat_map(|manifest| manifest.files.values()).map(|file| (file.sha256, file.bytes)).collect();
+        let files: BTreeMap<Digest, u64> = files.map(|file| (file.sha256, file.bytes)).collect();
         let mut found = Found::new();
         let mut wanted = Vec::new();
         for (sha256, size) in files {
@@ -175,25 +173,25 @@ impl Blobs {
     }
 }
 
-/// A manifest's tree of what was found, or why there is none.
-pub(crate) fn tree(manifest: &Manifest, found: &Found) -> Result<PublishedTree, String> {
+/// The tree of a manifest's files, or why there is none.
+pub(crate) fn tree(files: &BTreeMap<String, FileEntry>, found: &Found) -> Result<PublishedTree, String> {
     let file = |(path, file): (&String, &FileEntry)| match found.get(&file.sha256) {
         Some(Ok(blob)) if blob.size == file.bytes => Ok((path.clone(), Arc::clone(blob))),
         Some(Ok(blob)) => Err(format!("{path}: the manifest says {} bytes, the blob has {}", file.bytes, blob.size)),
         Some(Err(why)) => Err(format!("{path}: {why}")),
         None => Err(format!("{path}: {}", missing(file.sha256))),
     };
-    Ok(PublishedTree { files: manifest.files.iter().map(file).collect::<Result<_, _>>()? })
+    Ok(PublishedTree { files: files.iter().map(file).collect::<Result<_, _>>()? })
 }
 
-/// All bytes of a published state, by path.
+/// The bytes of files, by path.
 pub(crate) async fn contents(
-    manifest: &Manifest,
+    files: &BTreeMap<String, FileEntry>,
     client: &Client,
     prefix: &Prefix,
 ) -> Result<BTreeMap<String, Vec<u8>>, Error> {
-    let found = Blobs::new(None).find(std::iter::once(manifest), Some(client), prefix).await?;
-    let tree = tree(manifest, &found).map_err(|why| Error::new(ErrorKind::Invalid, why))?;
+    let found = Blobs::new(None).find(files.values(), Some(client), prefix).await?;
+    let tree = tree(files, &found).map_err(|why| Error::new(ErrorKind::Invalid, why))?;
     let read = |path: &String| {
         let bytes =
             tree.read(path, usize::MAX).map_err(|error| Error::new(ErrorKind::Invalid, format!("{path} {error}")))?;

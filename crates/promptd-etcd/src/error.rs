@@ -25,6 +25,8 @@ pub enum ErrorKind {
     NoSpace,
     /// Someone else has published since.
     Conflict,
+    /// Nothing was published that could be meant.
+    Missing,
     /// What was given, or what is there, cannot be used.
     Invalid,
 }

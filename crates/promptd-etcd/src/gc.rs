@@ -29,13 +29,15 @@ pub struct Removed {
     pub blobs: usize,
 }
 
-/// Removes all but the newest `keep` states of each workspace, then the files that no state names and that are older than an
-/// hour. What someone else changes meanwhile stays.
+/// Removes all but the newest `keep` states of each workspace, then the files that no state names, and the marks of uploads,
+/// that are older than an hour. What someone else changes meanwhile stays.
 pub async fn collect(client: &Client, prefix: &Prefix, keep: usize) -> Result<Removed, Error> {
     let histories = client.list(&prefix.histories()).await?;
     let (kept, surplus) = split(histories.keys, keep.max(1));
     let revisions = remove(client, surplus).await?;
     let held = read(client, kept, clock::timestamp()).await?;
+    let uploads = client.list(&prefix.uploads()).await?.keys;
+    remove(client, uploads.into_iter().filter(|kv| kv.mod_revision <= held.old).collect()).await?;
     let blobs = client.list(&prefix.blobs()).await?.keys;
     let is_needless = |kv: &KeyValue| {
         let sha256 = layout::name(&kv.key).and_then(hex::bytes).map(Digest);

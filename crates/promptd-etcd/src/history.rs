@@ -6,12 +6,18 @@ use promptd_core::{digest::Digest, id::Id};
 
 use crate::{
     blobs,
-    client::{Client, MAX_OPERATIONS},
+    client::Client,
     error::{Error, ErrorKind},
     layout::Prefix,
-    manifest::Manifest,
-    publish::digest,
+    manifest::{FileEntry, Manifest},
+    proto::KeyValue,
+    publish::{digest, heads},
 };
+
+/// How many states are read at once: each may have a manifest of 640 KiB.
+const STATES_AT_ONCE: usize = 16;
+/// The fewest digits that name a revision.
+const MIN_DIGITS: usize = 8;
 
 /// A state of a workspace that was published.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,48 +28,88 @@ pub struct Past {
     pub manifest: Manifest,
 }
 
-/// The newest `count` states of a workspace that are held, the newest first.
-pub async fn list(client: &Client, prefix: &Prefix, id: &Id, count: usize) -> Result<Vec<Past>, Error> {
-    let listed = client.list(&prefix.history_of(id)).await?;
-    let keys: Vec<_> = listed.keys.into_iter().rev().take(count).map(|kv| kv.key).collect();
-    let mut past = Vec::new();
-    for keys in keys.chunks(MAX_OPERATIONS) {
-        for kv in client.get_all(keys.to_vec(), listed.revision).await?.into_iter().flatten() {
-            let key = String::from_utf8_lossy(&kv.key);
-            let manifest = Manifest::read(&kv.value)
-                .map_err(|why| Error::new(ErrorKind::Invalid, format!("{key} in etcd: {why}")))?;
-            past.push(Past { revision: digest(&kv.value), manifest });
-        }
+impl Past {
+    /// Why it is published again, where nothing else is said.
+    #[must_use]
+    pub fn return_message(&self) -> String {
+        format!("Back to revision {}.", self.manifest.sequence)
     }
-    Ok(past)
+}
+
+/// The newest `count` states of a workspace that are held, the newest first; without their files.
+pub async fn list(client: &Client, prefix: &Prefix, id: &Id, count: usize) -> Result<Vec<Past>, Error> {
+    let mut listed = Vec::new();
+    let without_files = |past: Past| Manifest { files: BTreeMap::new(), ..past.manifest };
+    walk(client, prefix, id, count, |past| {
+        listed.push(Past { revision: past.revision, manifest: without_files(past) });
+    })
+    .await?;
+    Ok(listed)
+}
+
+/// The newest state of a workspace.
+pub async fn newest(client: &Client, prefix: &Prefix, id: &Id) -> Result<Past, Error> {
+    let head = heads(client, prefix, std::slice::from_ref(id)).await?.pop().flatten();
+    let past = head.map(|head| Past { revision: head.revision, manifest: head.manifest });
+    past.ok_or_else(|| Error::new(ErrorKind::Missing, format!("there is no workspace {id} below {prefix} in etcd")))
 }
 
 /// A held state by its number, or by the first digits of its revision.
 pub async fn find(client: &Client, prefix: &Prefix, id: &Id, name: &str) -> Result<Past, Error> {
-    let past = list(client, prefix, id, usize::MAX).await?;
-    let is_meant = |past: &Past| match name.parse::<u64>() {
-        Ok(sequence) if past.manifest.sequence == sequence => true,
-        _ => name.len() >= MIN_DIGITS && past.revision.to_hex().starts_with(name),
-    };
-    let mut meant = past.into_iter().filter(is_meant);
-    match (meant.next(), meant.next()) {
-        (Some(past), None) => Ok(past),
-        (Some(_), Some(_)) => {
-            Err(Error::new(ErrorKind::Invalid, format!("{id}: `{name}` is the start of several revisions")))
-        }
-        (None, _) => {
-            let message = format!(
-                "{id} has no revision `{name}`: give a number, or {MIN_DIGITS} digits or more of a revision, as `promptd history` shows them"
-            );
-            Err(Error::new(ErrorKind::Invalid, message))
-        }
+    if let Ok(sequence) = name.parse::<u64>()
+        && let Some(kv) = client.get_all(vec![prefix.history(id, sequence)], 0).await?.pop().flatten()
+    {
+        return read(&kv);
+    }
+    let mut meant = Vec::new();
+    if name.len() >= MIN_DIGITS {
+        walk(client, prefix, id, usize::MAX, |past| {
+            if past.revision.to_hex().starts_with(name) {
+                meant.push(past);
+            }
+        })
+        .await?;
+    }
+    let missing = |message: String| Err(Error::new(ErrorKind::Missing, message));
+    match (meant.pop(), meant.is_empty()) {
+        (Some(past), true) => Ok(past),
+        (Some(_), false) => missing(format!("{id}: `{name}` is the start of several revisions: give more digits")),
+        (None, _) => missing(format!(
+            "{id} has no revision `{name}`: give a number, or {MIN_DIGITS} digits or more of a revision, as `promptd history` shows them"
+        )),
     }
 }
 
-/// The fewest digits that name a revision.
-const MIN_DIGITS: usize = 8;
+/// The bytes of files, by path.
+pub async fn files(
+    client: &Client,
+    prefix: &Prefix,
+    files: &BTreeMap<String, FileEntry>,
+) -> Result<BTreeMap<String, Vec<u8>>, Error> {
+    blobs::contents(files, client, prefix).await
+}
 
-/// The files of a state, by path.
-pub async fn files(client: &Client, prefix: &Prefix, manifest: &Manifest) -> Result<BTreeMap<String, Vec<u8>>, Error> {
-    blobs::contents(manifest, client, prefix).await
+/// Takes the newest `count` states, the newest first, and holds few of them at a time.
+async fn walk(
+    client: &Client,
+    prefix: &Prefix,
+    id: &Id,
+    count: usize,
+    mut take: impl FnMut(Past),
+) -> Result<(), Error> {
+    let listed = client.list(&prefix.history_of(id)).await?;
+    let keys: Vec<_> = listed.keys.into_iter().rev().take(count).map(|kv| kv.key).collect();
+    for keys in keys.chunks(STATES_AT_ONCE) {
+        for kv in client.get_all(keys.to_vec(), listed.revision).await?.into_iter().flatten() {
+            take(read(&kv)?);
+        }
+    }
+    Ok(())
+}
+
+fn read(kv: &KeyValue) -> Result<Past, Error> {
+    let key = String::from_utf8_lossy(&kv.key);
+    let manifest =
+        Manifest::read(&kv.value).map_err(|why| Error::new(ErrorKind::Invalid, format!("{key} in etcd: {why}")))?;
+    Ok(Past { revision: digest(&kv.value), manifest })
 }

@@ -1,7 +1,7 @@
 //! Where everything is in etcd.
 //!
-//! Below the prefix: `blobs/SHA256` has the bytes of a file, `workspaces/ID` the newest manifest of a workspace, and
-//! `history/ID/SEQUENCE` every manifest that was.
+//! Below the prefix: `blobs/SHA256` has the bytes of a file, `workspaces/ID` the newest manifest of a workspace,
+//! `history/ID/SEQUENCE` every manifest that was, and `uploads/ID/SHA256` that a file was uploaded for a workspace.
 
 use std::fmt;
 
@@ -46,6 +46,14 @@ impl Prefix {
 
     pub(crate) fn blobs(&self) -> KeyRange {
         below(&format!("{}/blobs/", self.0))
+    }
+
+    pub(crate) fn upload(&self, id: &Id, sha256: Digest) -> Vec<u8> {
+        format!("{}/uploads/{id}/{}", self.0, sha256.to_hex()).into_bytes()
+    }
+
+    pub(crate) fn uploads(&self) -> KeyRange {
+        below(&format!("{}/uploads/", self.0))
     }
 
     pub(crate) fn workspace(&self, id: &Id) -> Vec<u8> {

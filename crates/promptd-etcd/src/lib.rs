@@ -1,12 +1,13 @@
 //! Workspaces in etcd: read, watched, cached, published.
 //!
 //! [`Mirror`] follows everything below a prefix and has each workspace as a tree of bytes; what those mean is not known here.
-//! [`publish`] writes workspaces in one transaction, [`history`] reads and restores earlier states, [`gc`] removes what
-//! nothing needs. [`layout`] says where everything is.
+//! [`publish`] writes workspaces in one transaction, [`upload`] files before it, [`history`] reads earlier states, [`gc`] removes
+//! what nothing needs. [`layout`] says where everything is.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 #![warn(unreachable_pub)]
 
+mod batch;
 mod blobs;
 mod cache;
 mod client;
@@ -23,10 +24,11 @@ mod proto;
 pub mod publish;
 mod status;
 mod tree;
+pub mod upload;
 
 pub use client::Client;
 pub use error::{Error, ErrorKind};
-pub use manifest::{FORMAT, FileEntry, MAX_FILE_BYTES, MAX_FILES, Manifest};
+pub use manifest::{FORMAT, FileEntry, MAX_FILE_BYTES, MAX_FILES, MAX_WORKSPACE_BYTES, Manifest, is_path};
 pub use mirror::{Mirror, Workspace};
 pub use options::{Cache, Credentials, Options, ReadCredentials, Tls};
 pub use status::Status;

@@ -13,7 +13,7 @@ pub const MAX_FILES: usize = 4_000;
 /// The most bytes of one file: etcd refuses requests of more than 1.5 MiB.
 pub const MAX_FILE_BYTES: u64 = 1 << 20;
 /// The most bytes of all files of a workspace.
-pub(crate) const MAX_WORKSPACE_BYTES: u64 = 64 << 20;
+pub const MAX_WORKSPACE_BYTES: u64 = 64 << 20;
 /// The most bytes of a manifest: a publish writes it twice in one request.
 pub(crate) const MAX_MANIFEST_BYTES: usize = 640 << 10;
 /// The most bytes of a path in a workspace.
@@ -110,7 +110,7 @@ impl Manifest {
         if let Some(path) = files.keys().find(|path| !is_path(path)) {
             return Err(format!("`{}` is not a path of a file", path.escape_debug()));
         }
-        if let Some(path) = files.keys().find(|path| above(path).any(|folder| files.contains_key(folder))) {
+        if let Some(path) = below_file(&files) {
             return Err(format!("`{path}` is below a path that is a file"));
         }
         let files = files.into_iter().map(|(path, file)| {
@@ -148,14 +148,16 @@ impl Manifest {
 }
 
 /// Whether a path is relative, of plain names.
-pub(crate) fn is_path(path: &str) -> bool {
+#[must_use]
+pub fn is_path(path: &str) -> bool {
     let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(|c: char| c.is_control());
     path.len() <= MAX_PATH_BYTES && path.split('/').all(is_name)
 }
 
-/// The folders above a path, the nearest last.
-fn above(path: &str) -> impl Iterator<Item = &str> {
-    path.match_indices('/').map(|(at, _)| &path[..at])
+/// The first path that is below another, which would have to be a folder and a file.
+pub(crate) fn below_file<T>(files: &BTreeMap<String, T>) -> Option<&str> {
+    let above = |path: &str| path.match_indices('/').any(|(at, _)| files.contains_key(&path[..at]));
+    files.keys().map(String::as_str).find(|path| above(path))
 }
 
 #[cfg(test)]

@@ -9,12 +9,14 @@ use promptd_core::{
 };
 
 use crate::{
+    batch::{Batch, OPERATION_BYTES},
     client::{Client, MAX_OPERATIONS, MAX_REQUEST_BYTES, put, unchanged},
     clock,
     error::{Error, ErrorKind},
     layout::Prefix,
-    manifest::{FileEntry, MAX_FILE_BYTES, MAX_FILES, MAX_MANIFEST_BYTES, Manifest, is_path},
-    proto::request_op,
+    manifest::{
+        FileEntry, MAX_FILE_BYTES, MAX_FILES, MAX_MANIFEST_BYTES, MAX_WORKSPACE_BYTES, Manifest, below_file, is_path,
+    },
 };
 
 /// The most workspaces that are published together: each takes two operations of a transaction.
@@ -120,6 +122,15 @@ fn check(publications: &[Publication]) -> Result<(), Error> {
         if files.len() > MAX_FILES {
             return invalid(format!("{id} has {} files; a published workspace has {MAX_FILES} at most", files.len()));
         }
+        let total = files.values().map(|bytes| bytes.len() as u64).sum::<u64>();
+        if total > MAX_WORKSPACE_BYTES {
+            return invalid(format!(
+                "{id}: its files have {total} bytes; a published workspace has {MAX_WORKSPACE_BYTES} at most"
+            ));
+        }
+        if let Some(path) = below_file(files) {
+            return invalid(format!("{id}: `{}` is below a path that is a file", path.escape_debug()));
+        }
         for (path, bytes) in files {
             if !is_path(path) {
                 return invalid(format!("{id}: `{}` cannot be the path of a published file", path.escape_debug()));
@@ -177,32 +188,18 @@ fn manifest(head: Option<&Head>, files: BTreeMap<String, FileEntry>, note: &Note
 /// more is young again, and `gc` spares it until it is named.
 async fn write_blobs(client: &Client, prefix: &Prefix, next: &[Next<'_>]) -> Result<(), Error> {
     let mut blobs = BTreeMap::new();
-    for (publication, head, _) in next {
+    for (publication, head, manifest) in next {
         let before: BTreeSet<Digest> =
             head.iter().flat_map(|head| head.manifest.files.values()).map(|file| file.sha256).collect();
-        let new = publication.files.values().map(|bytes| (digest(bytes), bytes));
+        let new = manifest.files.values().map(|file| file.sha256).zip(publication.files.values());
         blobs.extend(new.filter(|(sha256, _)| !before.contains(sha256)));
     }
-    let mut batch: Vec<request_op::Request> = Vec::new();
-    let mut size = 0;
+    let mut batch = Batch::new(client);
     for (sha256, bytes) in blobs {
-        let key = prefix.blob(sha256);
-        let added = key.len() + bytes.len() + OPERATION_BYTES;
-        if batch.len() == MAX_OPERATIONS || size + added > MAX_REQUEST_BYTES {
-            client.transact(Vec::new(), std::mem::take(&mut batch)).await?;
-            size = 0;
-        }
-        size += added;
-        batch.push(put(key, bytes.clone()));
+        batch.put(prefix.blob(sha256), bytes.clone()).await?;
     }
-    if !batch.is_empty() {
-        client.transact(Vec::new(), batch).await?;
-    }
-    Ok(())
+    batch.finish().await
 }
-
-/// What an operation of a transaction takes besides its key and value, at most.
-const OPERATION_BYTES: usize = 64;
 
 /// Makes the manifests the newest, all of them or none.
 async fn flip(client: &Client, prefix: &Prefix, next: &[Next<'_>]) -> Result<Vec<Published>, Error> {
@@ -262,6 +259,7 @@ fn published(id: &Id, head: &Head, is_new: bool) -> Published {
 }
 
 /// The SHA-256 of bytes.
-pub(crate) fn digest(bytes: &[u8]) -> Digest {
+#[must_use]
+pub fn digest(bytes: &[u8]) -> Digest {
     Digest(hex::bytes(&sha256_hex(bytes)).unwrap_or_default())
 }

@@ -129,10 +129,11 @@ impl State {
             .map(|one| one.json.as_deref().map(|json| Manifest::read(json).map_err(|invalid| invalid.to_string())))
             .collect();
         let manifests = read.iter().filter_map(|read| read.as_ref()?.as_ref().ok());
-        let found = self.blobs.find(manifests, client, &self.prefix).await?;
+        let found =
+            self.blobs.find(manifests.flat_map(|manifest| manifest.files.values()), client, &self.prefix).await?;
         let mut next = Vec::new();
         for (Published { id, mod_revision, json }, read) in published.into_iter().zip(read) {
-            let tree = read.map(|read| read.and_then(|manifest| blobs::tree(&manifest, &found)));
+            let tree = read.map(|read| read.and_then(|manifest| blobs::tree(&manifest.files, &found)));
             if let (Some(cache), Some(Ok(_)) | None) = (cache, &tree) {
                 keep(cache, &id, json).await;
             }

@@ -10,7 +10,8 @@ use std::{
 
 use prost_types::FileDescriptorSet;
 
-const CONTRACT: [&str; 2] = ["proto/promptd/v1/promptd.proto", "proto/promptd/v1/session.proto"];
+const CONTRACT: [&str; 3] =
+    ["proto/promptd/v1/admin.proto", "proto/promptd/v1/promptd.proto", "proto/promptd/v1/session.proto"];
 const HEALTH: [&str; 1] = ["third_party/grpc/health/v1/health.proto"];
 
 fn main() -> Result<(), Box<dyn Error>> {

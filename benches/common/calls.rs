@@ -57,6 +57,8 @@ async fn serve(workspaces: &Path) -> String {
         clock: Arc::new(Timestamp::now),
         #[cfg(feature = "memory")]
         memory: None,
+        #[cfg(feature = "etcd")]
+        publisher: None,
         record: None,
         access: Arc::new(Access::open()),
         telemetry: Metrics::register(&mut Registry::default()),

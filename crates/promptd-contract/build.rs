@@ -3,7 +3,7 @@
 
 use std::{env, error::Error, fs, path::Path};
 
-const CONTRACT: [&str; 2] = ["promptd/v1/promptd.proto", "promptd/v1/session.proto"];
+const CONTRACT: [&str; 3] = ["promptd/v1/admin.proto", "promptd/v1/promptd.proto", "promptd/v1/session.proto"];
 /// What the details of errors are made of: described to callers, and no code is generated from it.
 const ERRORS: [&str; 3] = ["google/rpc/code.proto", "google/rpc/error_details.proto", "google/rpc/status.proto"];
 

@@ -141,7 +141,14 @@ impl Server {
             let site = Site { address, tls: self.tls.is_some(), needs_token, has_memory, turn_schema };
             let (limits, telemetry) = (Arc::clone(limits), Arc::clone(telemetry));
             // A reader who tries out a turn is not who the prompt is for.
-            let calls = self.calls(Backend { record: None, ..backend.clone() })?;
+            let backend = Backend {
+                record: None,
+                // Nor may a page publish.
+                #[cfg(feature = "etcd")]
+                publisher: None,
+                ..backend.clone()
+            };
+            let calls = self.calls(backend)?;
             let service = InspectorService::new(site, calls, options, limits, telemetry);
             serving.push(self.serve_on(inspector.tcp, &strangers, service).boxed());
         }

@@ -43,6 +43,8 @@ impl Site {
             clock: Arc::new(Timestamp::now),
             #[cfg(feature = "memory")]
             memory: None,
+            #[cfg(feature = "etcd")]
+            publisher: None,
             record: None,
             access: Arc::new(Access::open()),
             telemetry: metrics,

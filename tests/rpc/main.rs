@@ -2,6 +2,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+#[cfg(feature = "etcd")]
+mod admin;
 mod assemble;
 mod auth;
 mod bounds;

@@ -100,6 +100,9 @@ pub struct Setup {
     /// Where conversations are stored.
     #[cfg(feature = "memory")]
     pub memory: Option<promptd::grpc::Memory>,
+    /// What publishes.
+    #[cfg(feature = "etcd")]
+    pub publisher: Option<promptd::grpc::Publisher>,
 }
 
 impl Default for Setup {
@@ -113,6 +116,8 @@ impl Default for Setup {
             inspected: false,
             #[cfg(feature = "memory")]
             memory: None,
+            #[cfg(feature = "etcd")]
+            publisher: None,
         }
     }
 }
@@ -131,6 +136,8 @@ impl Rig {
         let backend = backend(&store, &profiles, &trees, &access, &seen, &broken_clock, &disk);
         #[cfg(feature = "memory")]
         let backend = Backend { memory: setup.memory, ..backend };
+        #[cfg(feature = "etcd")]
+        let backend = Backend { publisher: setup.publisher, ..backend };
         let server = Server::bind(setup.options, backend, setup.tls).await.unwrap();
         let (server, inspector) = if setup.inspected { with_inspector(server).await } else { (server, None) };
         let (addr, lifecycle) = (server.local_addr(), server.lifecycle());
@@ -278,6 +285,8 @@ fn backend(
         }),
         #[cfg(feature = "memory")]
         memory: None,
+        #[cfg(feature = "etcd")]
+        publisher: None,
         record: None,
         access: Arc::clone(access),
         telemetry: Arc::<Seen>::clone(seen),

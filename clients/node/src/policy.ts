@@ -10,6 +10,7 @@ export const SERVICE_CONFIG = {
         { service: "promptd.v1.WorkspaceService" },
         { service: "promptd.v1.ProfileService" },
         { service: "promptd.v1.SessionService" },
+        { service: "promptd.v1.AdminService" },
       ],
       retryPolicy: {
         maxAttempts: 4,

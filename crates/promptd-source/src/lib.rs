@@ -203,6 +203,16 @@ pub fn load_once_as(
     workspace::load_once(id, root, path, options, profiles).map(Prepared::from)
 }
 
+/// The same for a workspace that is not a folder, with layers from where the service has them.
+pub fn load_external_once(
+    id: &Id,
+    external: &dyn External,
+    options: &Options,
+    profiles: &Arc<ProfileSet>,
+) -> Result<Prepared, Vec<Finding>> {
+    workspace::load_external_once(id, external, options, profiles).map(Prepared::from)
+}
+
 /// A folder of files as [`load_once`] reads it. Links may lead inside it and to `allowed_link_targets`.
 pub fn open_tree(path: &Path, allowed_link_targets: &[PathBuf]) -> Result<impl Tree + use<>, ReadError> {
     DiskTree::open(path, allowed_link_targets).map_err(|(error, _)| error)

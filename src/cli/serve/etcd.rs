@@ -41,6 +41,11 @@ pub(super) fn prepare(config: &Config, registry: &mut Registry) -> Option<Arc<Fl
 }
 
 impl Fleet {
+    /// Where etcd is.
+    pub(super) fn config(&self) -> &Etcd {
+        &self.config
+    }
+
     /// Reads what is published, and begins to follow it.
     pub(super) async fn start(&self) -> Result<(), Failure> {
         let Etcd { options, credentials } = self.config.clone();

@@ -10,6 +10,8 @@ pub(super) mod inspector;
 mod memory;
 #[cfg(feature = "otlp")]
 mod otlp;
+#[cfg(feature = "etcd")]
+mod publisher;
 #[cfg(feature = "record")]
 mod record;
 mod reload;
@@ -119,6 +121,9 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
         notice,
         ..backend(config, external.clone(), &store, &source, &secrets.access, Arc::clone(&metrics) as _)
     };
+    let current = reload::CurrentConfig::new(config);
+    #[cfg(feature = "etcd")]
+    let backend = Backend { publisher: fleet.as_ref().map(|fleet| publisher::of(fleet, &current, &source)), ..backend };
     #[cfg(feature = "memory")]
     let backend = Backend { memory: memory::start(config, &mut registry).await, ..backend };
     let options = descriptors::within_limit(&config.grpc);
@@ -132,7 +137,6 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
     #[cfg(not(feature = "inspector"))]
     let page = None;
     let (address, lifecycle, limits) = (server.local_addr(), server.lifecycle(), server.limits());
-    let current = reload::CurrentConfig::new(config);
     #[cfg(feature = "etcd")]
     let unready = fleet.clone().map(|fleet| Box::new(move || fleet.unready()) as _);
     #[cfg(not(feature = "etcd"))]
@@ -257,6 +261,8 @@ pub(super) fn backend(
         clock: Arc::new(Timestamp::now),
         #[cfg(feature = "memory")]
         memory: None,
+        #[cfg(feature = "etcd")]
+        publisher: None,
         record: None,
         access: Arc::clone(access),
         telemetry,

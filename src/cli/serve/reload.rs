@@ -36,6 +36,12 @@ impl CurrentConfig {
         config.effective.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect::<Map<_, _>>().into()
     }
 
+    /// What loading depends on.
+    #[cfg(feature = "etcd")]
+    pub(super) fn source(&self) -> promptd_source::Options {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).source.clone()
+    }
+
     fn replace(&self, next: Config) -> Config {
         std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), next)
     }

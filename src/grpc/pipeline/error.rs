@@ -77,7 +77,10 @@ pub(crate) enum Error {
     /// The deadline passed.
     DeadlineExceeded,
     /// What an optional part of the service says.
-    #[cfg_attr(not(feature = "memory"), expect(dead_code, reason = "this build has no such part"))]
+    #[cfg_attr(
+        not(any(feature = "memory", feature = "etcd")),
+        expect(dead_code, reason = "this build has no such part")
+    )]
     Part { code: Code, reason: &'static str, message: String, metadata: Option<(&'static str, String)> },
     /// An error of a library, without details.
     Foreign(Code, String),
@@ -142,7 +145,7 @@ impl Error {
     }
 
     /// The `ErrorInfo` reason: stable, for programs.
-    pub(super) fn reason(&self) -> String {
+    pub(in crate::grpc) fn reason(&self) -> String {
         match self {
             Self::Invalid(_) => "INVALID_REQUEST".into(),
             Self::Missing { kind, .. } => format!("{}_NOT_FOUND", kind.to_uppercase().replace(' ', "_")),

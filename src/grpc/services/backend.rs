@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+#[cfg(feature = "etcd")]
+use super::admin::Publisher;
 #[cfg(feature = "memory")]
 use super::sessions::Memory;
 use crate::grpc::{
@@ -72,6 +74,9 @@ pub struct Backend {
     /// The stored conversations.
     #[cfg(feature = "memory")]
     pub memory: Option<Memory>,
+    /// Publishes workspaces.
+    #[cfg(feature = "etcd")]
+    pub publisher: Option<Publisher>,
     /// Records calls.
     pub record: Option<Record>,
     /// Who may call.

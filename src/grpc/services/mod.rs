@@ -3,6 +3,8 @@
 //! A router would match the path a second time and box each answer once more, so the service is picked by what the pipeline
 //! has looked up already.
 
+#[cfg(feature = "etcd")]
+mod admin;
 pub mod api;
 mod backend;
 mod codec;
@@ -20,6 +22,8 @@ mod sessions;
 mod watch;
 mod workspace;
 
+#[cfg(feature = "etcd")]
+pub use admin::{CheckPublications, Publisher};
 pub use backend::{Answered, Backend, Clock, FinishRecord, Notice, Profiles, ReadWorkspaceFile, Record};
 #[cfg(feature = "memory")]
 pub use sessions::Memory;
@@ -30,6 +34,8 @@ use http::Request;
 use tonic::{body::Body, codec::CompressionEncoding};
 use tower::Service as _;
 
+#[cfg(feature = "etcd")]
+use self::{admin::AdminService, api::admin_service_server::AdminServiceServer};
 #[cfg(feature = "memory")]
 use self::{api::session_service_server::SessionServiceServer, sessions::SessionService};
 use self::{
@@ -55,6 +61,13 @@ const NOT_STORED: &str = if cfg!(feature = "memory") {
     "stored conversations are an optional part of promptd, which this build does not have: build it with `--features memory`"
 };
 
+/// Why no call of `AdminService` is answered.
+const NOT_PUBLISHED: &str = if cfg!(feature = "etcd") {
+    "nothing can be published at this address: `workspaces.etcd` names no etcd that workspaces are read from, or it is the inspector's"
+} else {
+    "publishing is an optional part of promptd, which this build does not have: build it with `--features etcd`"
+};
+
 /// One generated server for each service. Each call clones its server, which is little more than a shared pointer.
 pub(super) struct Services {
     prompts: PromptServiceServer<PromptService>,
@@ -63,6 +76,9 @@ pub(super) struct Services {
     /// `None`: no conversations are stored.
     #[cfg(feature = "memory")]
     sessions: Option<SessionServiceServer<SessionService>>,
+    /// `None`: nothing is published through this server.
+    #[cfg(feature = "etcd")]
+    admin: Option<AdminServiceServer<AdminService>>,
     health: HealthServer<Health>,
     reflection: Reflection,
 }
@@ -91,6 +107,8 @@ impl Services {
             memory,
             limits: Arc::clone(&limits),
         });
+        #[cfg(feature = "etcd")]
+        let admin = backend.publisher.clone().map(|publisher| AdminService { publisher, limits: Arc::clone(&limits) });
         let prompts = PromptService { backend: backend.clone(), limits: Arc::clone(&limits) };
         let workspaces = WorkspaceService { backend: backend.clone(), limits };
         Ok(Self {
@@ -98,6 +116,8 @@ impl Services {
             workspaces: set!(WorkspaceServiceServer::new(workspaces)),
             #[cfg(feature = "memory")]
             sessions: sessions.map(|sessions| set!(SessionServiceServer::new(sessions))),
+            #[cfg(feature = "etcd")]
+            admin: admin.map(|admin| set!(AdminServiceServer::new(admin))),
             profiles: set!(ProfileServiceServer::new(ProfileService { backend })),
             health: set!(HealthServer::new(Health(lifecycle))),
             reflection: Reflection::new()?,
@@ -116,6 +136,13 @@ impl Services {
                     return sessions.clone().call(request);
                 }
                 Box::pin(ready(Ok(respond(Error::Unimplemented(NOT_STORED.into()).into()))))
+            }
+            Some(Service::Admin) => {
+                #[cfg(feature = "etcd")]
+                if let Some(admin) = &self.admin {
+                    return admin.clone().call(request);
+                }
+                Box::pin(ready(Ok(respond(Error::Unimplemented(NOT_PUBLISHED.into()).into()))))
             }
             Some(Service::Health) => self.health.clone().call(request),
             Some(Service::Reflection) => self.reflection.v1.clone().call(request),

@@ -11,7 +11,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use super::{
     coalesce::Coalesce,
     connection::{Connection, Io},
-    peer::{Peer, Peers},
+    peer::{Ends, Peer, Peers},
     socket::Socket,
     tls::Tls,
 };
@@ -56,8 +56,8 @@ impl Listener {
                 accepted = self.tcp.accept() => accepted,
                 () = sender.closed() => return,
             };
-            let stream = match accepted {
-                Ok((stream, _)) => stream,
+            let (stream, remote) = match accepted {
+                Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(kind = ?error.kind(), "a connection could not be accepted");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -72,7 +72,8 @@ impl Listener {
             };
             // Not fatal: the connection works without it, only slower.
             let _ = stream.set_nodelay(true);
-            let peer = Peer::new(&self.limits);
+            let ends = stream.local_addr().ok().map(|local| Ends { remote, local });
+            let peer = Peer::between(&self.limits, ends);
             strangers.add(&peer);
             self.open(stream, peer, permit, sender.clone()).await;
         }

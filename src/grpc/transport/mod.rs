@@ -9,6 +9,8 @@ mod socket;
 mod tls;
 
 pub(super) use listen::Listener;
+#[cfg(feature = "etcd")]
+pub(super) use peer::Ends;
 pub(super) use peer::{Peer, Peers};
 /// The most bytes of a request's headers that HTTP/2 takes, and of its whole head in HTTP/1.1. Those of a call have a smaller
 /// limit, over which it is refused like any other. In HTTP/2, up to four times as many get HTTP 431; more closes the connection.

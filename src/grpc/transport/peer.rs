@@ -1,6 +1,7 @@
 //! A connection as the calls on it see it: what it holds, whether its caller was let in, and the way to end it.
 
 use std::{
+    net::SocketAddr,
     pin::Pin,
     sync::{
         Arc, Mutex, PoisonError, Weak,
@@ -35,8 +36,19 @@ const OWN_SMALL_BYTES: usize = 16 << 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Peer(Arc<State>);
 
+/// Where a connection comes from, and where it was accepted.
+#[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "etcd"), expect(dead_code, reason = "only publishing asks"))]
+pub(crate) struct Ends {
+    pub(crate) remote: SocketAddr,
+    pub(crate) local: SocketAddr,
+}
+
 #[derive(Debug)]
 struct State {
+    /// `None`: the call is made in this process.
+    #[cfg_attr(not(feature = "etcd"), expect(dead_code, reason = "only publishing asks"))]
+    ends: Option<Ends>,
     requests: AtomicUsize,
     admitted: AtomicBool,
     waiting_health_checks: AtomicUsize,
@@ -54,9 +66,23 @@ struct State {
     waker: AtomicWaker,
 }
 
+impl Ends {
+    /// Whether both are of this machine, whatever other machines can reach.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn are_loopback(self) -> bool {
+        [self.remote, self.local].iter().all(|end| end.ip().to_canonical().is_loopback())
+    }
+}
+
 impl Peer {
     pub(crate) fn new(limits: &Limits) -> Self {
+        Self::between(limits, None)
+    }
+
+    /// The connection between these ends.
+    pub(super) fn between(limits: &Limits, ends: Option<Ends>) -> Self {
         Self(Arc::new(State {
+            ends,
             requests: AtomicUsize::new(0),
             admitted: AtomicBool::new(false),
             waiting_health_checks: AtomicUsize::new(0),
@@ -76,6 +102,12 @@ impl Peer {
     /// The connection of a request.
     pub(crate) fn of(extensions: &Extensions, limits: &Limits) -> Self {
         extensions.get().cloned().unwrap_or_else(|| Self::new(limits))
+    }
+
+    /// Its two ends; `None`: the call is made in this process.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn ends(&self) -> Option<Ends> {
+        self.0.ends
     }
 
     /// Counts a request.
@@ -326,6 +358,23 @@ mod tests {
 
     fn has_ended(peer: &Peer) -> bool {
         peer.poll_ended(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
+    #[cfg(feature = "etcd")]
+    #[test]
+    fn both_ends_of_a_loopback_connection_are_of_this_machine() {
+        for (remote, local, expected) in [
+            ("127.0.0.1:9", "127.0.0.1:50051", true),
+            ("[::1]:9", "[::1]:50051", true),
+            ("[::ffff:127.0.0.1]:9", "[::ffff:127.0.0.1]:50051", true),
+            ("10.0.0.5:9", "10.0.0.5:50051", false),
+            ("10.0.0.5:9", "127.0.0.1:50051", false),
+            ("127.0.0.1:9", "10.0.0.5:50051", false),
+            ("[::ffff:10.0.0.5]:9", "[::1]:50051", false),
+        ] {
+            let ends = Ends { remote: remote.parse().unwrap(), local: local.parse().unwrap() };
+            assert_eq!(ends.are_loopback(), expected, "{remote} {local}");
+        }
     }
 
     #[test]

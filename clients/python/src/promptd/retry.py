@@ -9,7 +9,7 @@ import random
 
 from .errors import PromptdError
 
-SERVICES = ("PromptService", "WorkspaceService", "ProfileService", "SessionService")
+SERVICES = ("PromptService", "WorkspaceService", "ProfileService", "SessionService", "AdminService")
 MAX_ATTEMPTS = 4
 INITIAL_BACKOFF_SECONDS = 0.1
 MAX_BACKOFF_SECONDS = 2.0

@@ -3,6 +3,7 @@
 //! The service and the command line's `--turn` share it, so that both report a mistake in the same way. Every mistake of a
 //! request is reported at once, with the path of its field.
 
+mod admin;
 mod conversation;
 mod diff;
 mod history;
@@ -12,6 +13,10 @@ mod size;
 mod turn;
 mod values;
 
+pub use admin::{
+    PublishBounds, PublishRequest, WorkspaceToPublish, file_digests, is_some_of, publish_reason, publish_request,
+    revision_name,
+};
 pub use diff::{After, DiffRequest, diff_request};
 pub use history::{PlanRequest, plan_request};
 pub use request::{AssembleRequest, SessionOfTurn, assemble_request};

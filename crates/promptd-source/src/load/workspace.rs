@@ -169,6 +169,43 @@ pub(crate) fn load_once(
     workspace::compose(&Arc::new(own), None, &find)
 }
 
+/// The same for a workspace that is not a folder. Its layers are folders that the settings name, or no folders either.
+pub(crate) fn load_external_once(
+    id: &Id,
+    external: &dyn External,
+    options: &Options,
+    profiles: &Arc<ProfileSet>,
+) -> Result<Snapshot, Vec<Finding>> {
+    let settings = Arc::new(options.settings.clone());
+    let inputs = Inputs {
+        options,
+        settings: &settings,
+        profiles,
+        previous: None,
+        previous_origin: None,
+        external: Some(external),
+    };
+    let own = match load_external(id, &inputs).1 {
+        Loading::Loaded(snapshot, _) => *snapshot,
+        Loading::Invalid(findings) => return Err(findings),
+        Loading::Unopened(error) => return Err(vec![folder_unreadable(error)]),
+    };
+    if own.manifest.extends.is_empty() {
+        return Ok(own);
+    }
+    let known = RefCell::new(BTreeMap::new());
+    let published = |id: &Id| match load_external(id, &inputs).1 {
+        Loading::Loaded(snapshot, _) => Some(Arc::new(Layer::new(Arc::new(*snapshot)))),
+        Loading::Invalid(_) | Loading::Unopened(_) => None,
+    };
+    let find = |id: &Id| {
+        let mut known = known.borrow_mut();
+        let layer = || load_layer(layer_folders(id, &[], options), id, &inputs).or_else(|| published(id));
+        known.entry(id.clone()).or_insert_with(layer).clone()
+    };
+    workspace::compose(&Arc::new(own), None, &find)
+}
+
 fn load_layer(mut folders: impl Iterator<Item = PathBuf>, id: &Id, inputs: &Inputs<'_>) -> Option<Arc<Layer>> {
     folders.find_map(|folder| match load(id, &folder, inputs).1 {
         Loading::Loaded(snapshot, _) => Some(Some(Arc::new(Layer::new(Arc::new(*snapshot))))),

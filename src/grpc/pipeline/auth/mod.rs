@@ -14,6 +14,8 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use http::HeaderMap;
 use tokio::sync::watch;
+#[cfg(feature = "etcd")]
+use tonic::Code;
 
 use super::{error::Error, failure::keep_workspace};
 use crate::grpc::limits::Permit;
@@ -101,7 +103,7 @@ impl Caller {
     }
 
     /// The token's name, for the log.
-    pub(super) fn name(&self) -> Option<&str> {
+    pub(in crate::grpc) fn name(&self) -> Option<&str> {
         self.0.as_deref().map(|token| token.name.as_str())
     }
 
@@ -122,6 +124,22 @@ impl Caller {
     pub(crate) fn must_see(&self, workspace: &Id) -> Result<(), Error> {
         keep_workspace(workspace);
         if self.sees(workspace) { Ok(()) } else { Err(Error::Forbidden) }
+    }
+
+    /// Fails where they may not publish the workspace; `is_local`: they call from this machine.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn must_publish(&self, workspace: &Id, is_local: bool) -> Result<(), Error> {
+        self.must_see(workspace)?;
+        let why = match &self.0 {
+            Some(token) if token.publishes(workspace) => return Ok(()),
+            None if is_local => return Ok(()),
+            Some(_) => "the token may not publish this workspace: the tokens file says which by `publish`",
+            None => {
+                "without tokens only programs on the server's own machine may publish, by loopback: set `auth.tokens_file`"
+            }
+        };
+        let (code, reason) = (Code::PermissionDenied, "PUBLISH_FORBIDDEN");
+        Err(Error::Part { code, reason, message: why.to_owned(), metadata: None })
     }
 
     /// The workspace that a request names, if they may see it.

@@ -6,6 +6,7 @@
 //!     sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 //!     workspaces: ["harbor", "harbor-*"]   # globs over ids, case-sensitive; absent: all, []: none
 //!     skills: ["*"]                        # globs over skill names; absent: all, []: none
+//!     publish: ["harbor"]                  # globs over ids that it may publish and pull; absent: none
 //!     calls_per_second: 50                 # absent: no bound; bursts of one second's calls
 //!     in_flight: 20                        # calls and streams open at once; absent: no bound
 //!   - name: laptop
@@ -41,6 +42,7 @@ pub struct Token {
     sha256: [u8; 32],
     workspaces: Option<NameGlobs>,
     skills: Option<SkillFilter>,
+    publish: Option<NameGlobs>,
     quota: Quota,
 }
 
@@ -103,6 +105,12 @@ impl Token {
         self.workspaces.as_ref().is_none_or(|globs| globs.matches(workspace.as_str()))
     }
 
+    /// Whether it may publish the workspace, as far as `publish` says.
+    #[cfg(feature = "etcd")]
+    pub(super) fn publishes(&self, workspace: &Id) -> bool {
+        self.publish.as_ref().is_some_and(|globs| globs.matches(workspace.as_str()))
+    }
+
     /// Counts a call against its quotas.
     pub(super) fn call(&self) -> Result<Option<Permit>, Exceeded> {
         self.quota.call()
@@ -136,14 +144,20 @@ fn token(mut fields: Fields<'_, '_>) -> Option<Token> {
     let secret = secret(&mut fields);
     // Case-sensitive, unlike skill names: a token must not admit more than its globs show.
     let workspaces = globs(&mut fields, "workspaces", Case::Exact);
-    let skills = globs(&mut fields, "skills", Case::Ignored)
-        .map(|allow| SkillFilter { allow: Some(allow), block: NameGlobs::default() });
+    let publish = globs(&mut fields, "publish", Case::Exact);
+    let skills = globs(&mut fields, "skills", Case::Ignored);
+    // Who publishes a workspace has all of its files.
+    if publish.is_some() && skills.as_ref().is_some_and(|globs| !globs.as_slice().iter().any(|glob| glob == "*")) {
+        let message = "a token that may publish sees every skill: leave `skills` out, or `publish`";
+        faults.add(Code::InvalidValue, fields.mark("publish"), message);
+    }
+    let skills = skills.map(|allow| SkillFilter { allow: Some(allow), block: NameGlobs::default() });
     let quota = Quota::new(at_least_one(&mut fields, "calls_per_second"), at_least_one(&mut fields, "in_flight"));
     fields.finish();
     if name.is_none() {
         faults.add(Code::InvalidValue, at, "a token needs a `name`, for the log");
     }
-    Some(Token { name: name?.to_owned(), sha256: secret?, workspaces, skills, quota })
+    Some(Token { name: name?.to_owned(), sha256: secret?, workspaces, skills, publish, quota })
 }
 
 /// What a token admits. A key without a value would admit all, though it looks like none.
@@ -290,6 +304,32 @@ mod tests {
             (", in_flight: 0", "`tokens[0].in_flight` must be at least 1"),
         ] {
             let found = token(rest).unwrap_err();
+            assert!(found.starts_with(fault), "{rest}: {found}");
+        }
+    }
+
+    #[cfg(feature = "etcd")]
+    #[test]
+    fn a_token_publishes_what_it_lists_and_nothing_else() {
+        let publishes = |rest: &str| {
+            let file = format!("tokens: [{{name: a, token: aaaaaaaaaaaaaaaa{rest}}}]");
+            let tokens = Tokens::parse(&file, "t").map_err(|findings| findings[0].message.clone())?;
+            let ids = ["harbor", "Harbor", "yard"].map(|id| Id::parse(id).unwrap());
+            Ok::<_, String>(ids.map(|id| tokens.0[0].publishes(&id)))
+        };
+        for (rest, expected) in [
+            ("", [false; 3]),
+            (", publish: []", [false; 3]),
+            (", publish: [harbor]", [true, false, false]),
+            (", publish: ['*'], skills: ['*']", [true; 3]),
+        ] {
+            assert_eq!(publishes(rest), Ok(expected), "{rest}");
+        }
+        for (rest, fault) in [
+            (", publish:", "`tokens[0].publish` has no value"),
+            (", publish: [harbor], skills: [git]", "a token that may publish sees every skill"),
+        ] {
+            let found = publishes(rest).unwrap_err();
             assert!(found.starts_with(fault), "{rest}: {found}");
         }
     }

@@ -123,6 +123,8 @@ mod tests {
         assert_eq!(
             by_get,
             [
+                "/promptd.v1.AdminService/GetPublished",
+                "/promptd.v1.AdminService/ListPublished",
                 "/promptd.v1.ProfileService/GetProfile",
                 "/promptd.v1.ProfileService/ListProfiles",
                 "/promptd.v1.SessionService/GetRecallStats",

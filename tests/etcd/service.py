@@ -14,20 +14,20 @@ PROMPTD = os.environ["PROMPTD_BIN"]
 class Service:
     """A server; `call` and `assemble` are as its clients make them."""
 
-    def __init__(self, home, cluster=None, prefix="/promptd", settings=None, root=None, endpoints=None):
-        self.home, self.port, self.admin = home, free_port(), free_port()
+    def __init__(self, home, cluster=None, prefix="/promptd", settings=None, root=None, endpoints=None, config=None, listen="127.0.0.1"):
+        self.home, self.port, self.admin, self.listen = home, free_port(), free_port(), listen
         home.mkdir(parents=True, exist_ok=True)
         members = endpoints or [node.address for node in cluster.nodes]
         etcd = {"endpoints": members, "prefix": prefix, **(settings or {})}
         workspaces = {"etcd": etcd, **({"root": str(root)} if root else {})}
-        config = {"workspaces": workspaces, "inspector": {"listen": "off"}}
+        config = {"workspaces": workspaces, "inspector": {"listen": "off"}, **(config or {})}
         (home / "promptd.yaml").write_text(json.dumps(config))
         self.process = None
         self.start()
 
     def start(self):
         arguments = [
-            PROMPTD, "serve", "--config", str(self.home / "promptd.yaml"), "--listen", f"127.0.0.1:{self.port}",
+            PROMPTD, "serve", "--config", str(self.home / "promptd.yaml"), "--listen", f"{self.listen}:{self.port}",
             "--admin", f"127.0.0.1:{self.admin}",
         ]
         with open(self.home / "log", "ab") as log:
@@ -47,11 +47,20 @@ class Service:
     def log(self):
         return (self.home / "log").read_text()
 
-    def call(self, method, body):
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def audit(self):
+        """The log's lines of what was published and refused."""
+        return [line for line in self.log().splitlines() if "promptd::audit" in line]
+
+    def call(self, method, body, headers=None, host="127.0.0.1"):
         """The status and the answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection(host, self.port, timeout=10)
         try:
-            connection.request("POST", f"/promptd.v1.{method}", json.dumps(body), {"content-type": "application/json"})
+            headers = {"content-type": "application/json", **(headers or {})}
+            connection.request("POST", f"/promptd.v1.{method}", json.dumps(body), headers)
             response = connection.getresponse()
             return response.status, json.loads(response.read())
         finally:

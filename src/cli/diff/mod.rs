@@ -23,6 +23,8 @@ use promptd_core::{
 use prost_reflect::DynamicMessage;
 
 use self::version::Version;
+#[cfg(feature = "etcd")]
+use super::fleet::{self, Address};
 use super::{
     CommandResult, Failure, is_styled,
     load::Offline,
@@ -33,8 +35,9 @@ use super::{
 
 /// Compares the prompts of two versions of a workspace: sections, words, sizes, findings, and what caches lose.
 ///
-/// A version is a folder, or a folder as it is at a git revision: `DIR@REVISION`, such as `agents/harbor@main`. Both are
-/// assembled as if they were the second one, so that a path or an id does not differ.
+/// A version is a folder, or a folder as it is at a git revision: `DIR@REVISION`, such as `agents/harbor@main`. With `--from` (a
+/// build with the feature `etcd`) it is a published revision: `ID@REVISION`, or `ID` for the newest. Both are assembled as if they were the second one, so
+/// that a path or an id does not differ.
 ///
 /// Exits with 0 if nothing differs, 1 if something does, 2 if the prompts could not be assembled.
 #[derive(clap::Args)]
@@ -55,6 +58,9 @@ pub(super) struct Arguments {
     /// The format of the difference.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
+    #[cfg(feature = "etcd")]
+    #[command(flatten)]
+    published: Address,
     #[command(flatten)]
     config: ConfigFile,
 }
@@ -85,7 +91,7 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
 }
 
 fn compare(arguments: &Arguments) -> CommandResult {
-    let (offline, before, after) = version::open(&arguments.config, &arguments.before, &arguments.after)?;
+    let (offline, before, after) = versions(arguments)?;
     let snapshots = [before.load(&offline)?, after.load(&offline)?];
     let turns = if arguments.turns.is_empty() { turns_of(after.folder())? } else { arguments.turns.clone() };
     let profile = arguments.profile.as_deref();
@@ -93,6 +99,15 @@ fn compare(arguments: &Arguments) -> CommandResult {
     print(rendered(arguments.format, &compared, [&before, &after])?)?;
     let is_same = compared.iter().all(|one| one.diff.is_same());
     Ok(if is_same { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn versions(arguments: &Arguments) -> Result<(Offline, Version, Version), Failure> {
+    let Arguments { before, after, config, .. } = arguments;
+    #[cfg(feature = "etcd")]
+    if arguments.published.is_given() {
+        return fleet::version::open(config, &arguments.published, before, after);
+    }
+    version::open(config, before, after)
 }
 
 /// The turns of a workspace, in `.promptd/turns`.

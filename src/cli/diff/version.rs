@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use promptd_core::prompt::Prepared;
+use tempfile::TempDir;
 
 use super::{
     super::{
@@ -20,6 +21,8 @@ pub(in super::super) struct Version {
     /// Where its files are, and how they are called.
     files: WorkspaceArgument,
     checkout: Option<Checkout>,
+    /// A folder that is removed with it.
+    held: Option<TempDir>,
 }
 
 /// A version as an argument names it.
@@ -67,15 +70,23 @@ impl Version {
     fn open(workspace: &WorkspaceArgument, files: &WorkspaceArgument, revision: Option<&str>) -> Result<Self, Failure> {
         files.must_exist()?;
         let workspace = workspace.clone();
-        let Some(revision) = revision else { return Ok(Self { workspace, files: files.clone(), checkout: None }) };
+        let Some(revision) = revision else {
+            return Ok(Self { workspace, files: files.clone(), checkout: None, held: None });
+        };
         let checkout = git::check_out(files.path(), &files.folder, revision)?;
         let name = format!("{}@{revision}", files.folder);
-        Ok(Self { workspace, files: files.at(checkout.folder(), name), checkout: Some(checkout) })
+        Ok(Self { workspace, files: files.at(checkout.folder(), name), checkout: Some(checkout), held: None })
+    }
+
+    /// A version of which the files are in a folder made for it.
+    #[cfg(feature = "etcd")]
+    pub(in super::super) fn held(workspace: WorkspaceArgument, files: WorkspaceArgument, held: TempDir) -> Self {
+        Self { workspace, files, checkout: None, held: Some(held) }
     }
 
     /// Loads it. The failure is a report of every fault.
     pub(super) fn load(&self, offline: &Offline) -> Result<Prepared, Failure> {
-        if self.checkout.is_none() {
+        if self.checkout.is_none() && self.held.is_none() {
             self.files.note_missing_files();
         }
         offline.load_as(&self.workspace, &self.files).map_err(|findings| {

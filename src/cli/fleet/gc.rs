@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use promptd_etcd::gc::{Removed, collect};
 
-use super::{Place, failure};
-use crate::cli::{CommandResult, counted, print};
+use super::place::{Connection, Place, failure};
+use crate::cli::{CommandResult, Failure, counted, print};
 
 /// Removes all but the newest revisions of each published workspace, and the files that no revision has.
 ///
-/// Files that were written within the last hour stay: someone may be about to publish them.
+/// Files that were written within the last hour stay: someone may be about to publish them. It needs etcd itself.
 #[derive(clap::Args)]
 pub(in crate::cli) struct Arguments {
     /// How many revisions of each workspace are kept.
@@ -22,8 +22,11 @@ pub(in crate::cli) struct Arguments {
 pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
     let Arguments { keep, place } = arguments;
     let Removed { revisions, blobs } = place.run(async |connection| {
+        let Connection::Etcd(etcd) = connection else {
+            return Err(Failure::run("gc needs etcd itself: give --to etcd://HOST:PORT/PREFIX"));
+        };
         let keep = usize::try_from(*keep).unwrap_or(usize::MAX);
-        collect(&connection.client, &connection.prefix, keep).await.map_err(|e| failure(&e))
+        collect(&etcd.client, &etcd.prefix, keep).await.map_err(|e| failure(&e))
     })?;
     print(format_args!("removed: {}, {}\n", counted(revisions as u64, "revision"), counted(blobs as u64, "file")))?;
     Ok(ExitCode::SUCCESS)

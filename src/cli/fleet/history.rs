@@ -3,9 +3,12 @@
 use std::process::ExitCode;
 
 use promptd_core::id::Id;
-use promptd_etcd::history::{self, Past};
+use promptd_etcd::history::Past;
 
-use super::{Place, failure, short};
+use super::{
+    one_line,
+    place::{Place, short},
+};
 use crate::cli::{CommandResult, Failure, print};
 
 /// Lists the revisions of a published workspace that are held, the newest first: number, revision, time, author, message.
@@ -23,9 +26,7 @@ pub(in crate::cli) struct Arguments {
 
 pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
     let Arguments { id, count, place } = arguments;
-    let past = place.run(async |connection| {
-        history::list(&connection.client, &connection.prefix, id, *count).await.map_err(|e| failure(&e))
-    })?;
+    let past = place.run(async |connection| connection.list(id, *count).await)?;
     if past.is_empty() {
         return Err(Failure::run(format!("nothing was published of {id}")));
     }
@@ -39,9 +40,4 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
         ))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// What others wrote, without what could move the cursor.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

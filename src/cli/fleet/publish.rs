@@ -9,23 +9,30 @@ use promptd_core::{
     workspace::{EntryKind, Tree},
 };
 use promptd_etcd::{
-    MAX_FILE_BYTES, MAX_FILES, history,
-    publish::{MAX_WORKSPACES, Note, Publication, heads, publish},
+    MAX_FILE_BYTES, MAX_FILES,
+    publish::{Note, Publication},
 };
 
-use super::{Author, Connection, Place, base, failure, pull, shown};
+#[cfg(feature = "record")]
+use super::rehearsal::Rehearsal;
+use super::{
+    Author, base, conflict,
+    difference::difference,
+    place::{Connection, Files, Place},
+    shown,
+};
 use crate::cli::{
-    CommandResult, Failure, check, diff, is_styled,
+    CommandResult, Failure, check, is_styled,
     load::{Offline, WorkspaceArgument},
     print,
 };
 
-/// Publishes workspaces to etcd: all that are given, or none.
+/// Publishes workspaces to etcd, or through a promptd: all that are given, or none.
 ///
 /// It checks them first, and an error stops it; then it shows what prompts change, as `promptd diff` does. Every file is published but those whose name, or a folder's on the way, begins
-/// with a dot. Where a folder was made by `promptd pull` and someone has published since, nothing is published.
+/// with a dot. Where a folder was made by `promptd pull` and someone has published since, both changes are shown and nothing is published.
 ///
-/// Exits with 1 if a workspace has errors or someone has published since, 2 if it could not be done.
+/// Exits with 1 if a workspace has errors, a gate is exceeded or someone has published since, 2 if it could not be done.
 #[derive(clap::Args)]
 pub(in crate::cli) struct Arguments {
     /// The folders of the workspaces; `ID=DIR` gives one an id other than its name.
@@ -43,6 +50,9 @@ pub(in crate::cli) struct Arguments {
     /// Only checks, and shows what would change.
     #[arg(long)]
     dry_run: bool,
+    #[cfg(feature = "record")]
+    #[command(flatten)]
+    rehearsal: Rehearsal,
     #[command(flatten)]
     author: Author,
     #[command(flatten)]
@@ -50,28 +60,38 @@ pub(in crate::cli) struct Arguments {
 }
 
 pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
-    let workspaces = named(arguments)?;
-    let offline = Offline::open(&arguments.place.config, &workspaces)?;
+    let Arguments { place, author, message, .. } = arguments;
+    let offline = Offline::open(&place.config, &named(arguments)?)?;
     check_all(&offline)?;
-    let before = arguments.place.run(async |connection| published_before(connection, offline.workspaces()).await)?;
-    let mut publications = Vec::new();
-    for (workspace, before) in offline.workspaces().iter().zip(&before) {
-        let (id, files) = (workspace.id_of().clone(), files(workspace)?);
-        if let Some(before) = before {
-            print(difference(&offline, workspace, before, &files)?)?;
-        }
-        // What is shown is what is published, unless it is forced.
-        let known = if arguments.force { None } else { base::read(workspace.path(), &id)? };
-        let shown = before.as_ref().map(|before| before.revision).filter(|_| !arguments.force);
-        publications.push(Publication { id, files, base: known.or(shown) });
+    let changes = changes(&offline, arguments.force)?;
+    let (conflicts, before) = place.run(async |connection| {
+        let conflicts = conflict::find(connection, bases(&changes)).await?;
+        let before = if conflicts.is_empty() { before(connection, &changes).await? } else { Vec::new() };
+        Ok((conflicts, before))
+    })?;
+    conflict::must_be_none(&offline, &conflicts)?;
+    for (change, before) in changes.iter().zip(&before) {
+        change.show(&offline, before.as_ref())?;
     }
+    #[cfg(feature = "record")]
+    arguments.rehearsal.must_pass(offline.workspaces(), &place.config)?;
     if arguments.dry_run {
         return Ok(ExitCode::SUCCESS);
     }
-    let note = Note { author: arguments.author.author.clone(), message: arguments.message.clone() };
-    let published = arguments.place.run(async |connection| {
-        publish(&connection.client, &connection.prefix, &publications, &note).await.map_err(|e| failure(&e))
+    // What was shown is what is published, unless it is forced.
+    let shown_before = |before: &Option<Before>| before.as_ref().filter(|_| !arguments.force).map(|(shown, _)| *shown);
+    let changes: Vec<Change<'_>> =
+        changes.into_iter().zip(&before).map(|(change, before)| change.after(shown_before(before))).collect();
+    let publications: Vec<_> = changes.iter().map(Change::publication).collect();
+    let note = Note { author: author.author.clone(), message: message.clone() };
+    let (published, conflicts) = place.run(async |connection| {
+        let published = connection.publish(&publications, &note).await;
+        let is_conflict = published.as_ref().is_err_and(|not| not.is_conflict);
+        let conflicts = if is_conflict { conflict::find(connection, bases(&changes)).await? } else { Vec::new() };
+        Ok((published, conflicts))
     })?;
+    conflict::must_be_none(&offline, &conflicts)?;
+    let published = published.map_err(|not| not.failure)?;
     for one in &published {
         print(shown(one))?;
         let workspace = offline.workspaces().iter().find(|workspace| *workspace.id_of() == one.id);
@@ -82,54 +102,63 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A state that was published, and its files.
-struct Before {
-    revision: Digest,
-    files: BTreeMap<String, Vec<u8>>,
+/// A folder that is to be published.
+struct Change<'w> {
+    workspace: &'w WorkspaceArgument,
+    files: Files,
+    /// The revision that must be the newest: which the folder was made from, or which was shown; `None`: whichever is.
+    base: Option<Digest>,
 }
 
-/// The newest published state of each workspace; `None`: there is none.
-async fn published_before(
-    connection: &Connection,
-    workspaces: &[WorkspaceArgument],
-) -> Result<Vec<Option<Before>>, Failure> {
-    let Connection { client, prefix } = connection;
-    let ids: Vec<Id> = workspaces.iter().map(|workspace| workspace.id_of().clone()).collect();
-    let mut before = Vec::new();
-    for ids in ids.chunks(MAX_WORKSPACES) {
-        for head in heads(client, prefix, ids).await.map_err(|e| failure(&e))? {
-            let Some(head) = head else {
-                before.push(None);
-                continue;
-            };
-            let files = history::files(client, prefix, &head.manifest).await.map_err(|e| failure(&e))?;
-            before.push(Some(Before { revision: head.revision, files }));
+/// The newest revision of a workspace, and its files.
+type Before = (Digest, Files);
+
+fn changes(offline: &Offline, force: bool) -> Result<Vec<Change<'_>>, Failure> {
+    let change = |workspace: &'_ WorkspaceArgument| {
+        let base = if force { None } else { base::read(workspace.path(), workspace.id_of())? };
+        Ok((files(workspace)?, base))
+    };
+    let all = offline.workspaces().iter();
+    all.map(|workspace| change(workspace).map(|(files, base)| Change { workspace, files, base })).collect()
+}
+
+fn bases<'w>(changes: &[Change<'w>]) -> impl Iterator<Item = (&'w WorkspaceArgument, Digest)> {
+    changes.iter().filter_map(|change| Some((change.workspace, change.base?)))
+}
+
+/// What is published of each workspace; `None`: nothing.
+async fn before(connection: &Connection, changes: &[Change<'_>]) -> Result<Vec<Option<Before>>, Failure> {
+    let mut all = Vec::new();
+    for change in changes {
+        let id = change.workspace.id_of();
+        all.push(match connection.newest(id).await? {
+            Some(newest) => Some((newest.revision, connection.files(id, &newest).await?)),
+            None => None,
+        });
+    }
+    Ok(all)
+}
+
+impl Change<'_> {
+    /// Shows what it does to the prompts of what is published.
+    fn show(&self, offline: &Offline, before: Option<&Before>) -> Result<(), Failure> {
+        match before {
+            Some((_, before)) if *before != self.files => {
+                let difference = difference(offline, self.workspace, before, None)?;
+                print(format_args!("{}:\n{difference}", self.workspace.id_of()))
+            }
+            _ => Ok(()),
         }
     }
-    Ok(before)
-}
 
-/// What publishing does to the prompts of the workspace's turns, for people.
-fn difference(
-    offline: &Offline,
-    workspace: &WorkspaceArgument,
-    before: &Before,
-    files: &BTreeMap<String, Vec<u8>>,
-) -> Result<String, Failure> {
-    if before.files == *files {
-        return Ok(String::new());
+    /// The same once it was shown what it changes of a revision.
+    fn after(self, shown: Option<Digest>) -> Self {
+        Self { base: self.base.or(shown), ..self }
     }
-    let failed = |error: std::io::Error| Failure::run(format!("cannot compare with what is published: {error}"));
-    let folder = tempfile::tempdir().map_err(failed)?;
-    pull::write_all(folder.path(), &before.files)?;
-    let published = workspace.at(folder.path().to_owned(), "what is published".to_owned());
-    let (Ok(before), Ok(after)) = (offline.load_as(workspace, &published), offline.load_as(workspace, workspace))
-    else {
-        return Ok(format!("{}: what is published has no prompt to compare with\n", workspace.id_of()));
-    };
-    let turns = diff::turns_of(workspace.path())?;
-    let compared = diff::of_turns(offline, turns, |file| file.display().to_string(), None, &[before, after])?;
-    Ok(format!("{}:\n{}", workspace.id_of(), diff::human::render(&compared, is_styled(&std::io::stdout()))))
+
+    fn publication(&self) -> Publication {
+        Publication { id: self.workspace.id_of().clone(), files: self.files.clone(), base: self.base }
+    }
 }
 
 /// The workspaces as they were given, with the id of `--id`.
@@ -161,7 +190,7 @@ fn check_all(offline: &Offline) -> Result<(), Failure> {
 }
 
 /// Every file of a workspace that is published, by path.
-fn files(workspace: &WorkspaceArgument) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+fn files(workspace: &WorkspaceArgument) -> Result<Files, Failure> {
     let folder = workspace.path();
     let failed =
         |path: &str, why: String| Failure::run(format!("cannot publish {}: {why}", folder.join(path).display()));

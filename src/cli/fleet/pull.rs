@@ -1,7 +1,6 @@
 //! `promptd pull`: a published workspace into a folder.
 
 use std::{
-    collections::BTreeMap,
     fs,
     io::Write as _,
     path::{Path, PathBuf},
@@ -9,12 +8,11 @@ use std::{
 };
 
 use promptd_core::id::Id;
-use promptd_etcd::{
-    history::{self, Past},
-    publish::heads,
-};
 
-use super::{Connection, Place, base, failure, short};
+use super::{
+    base,
+    place::{Files, Place, short},
+};
 use crate::cli::{CommandResult, Failure, print};
 
 /// Writes a published workspace into a folder.
@@ -42,9 +40,9 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
         return Err(Failure::run(format!("{shown} is not empty: give a folder that is, or that does not exist")));
     }
     let (past, files) = place.run(async |connection| {
-        let past = find(connection, id, revision.as_deref()).await?;
-        let files = history::files(&connection.client, &connection.prefix, &past.manifest).await;
-        Ok((past, files.map_err(|e| failure(&e))?))
+        let past = connection.state(id, revision.as_deref()).await?;
+        let files = connection.files(id, &past).await?;
+        Ok((past, files))
     })?;
     write_all(folder, &files)?;
     base::write(folder, id, past.revision)?;
@@ -52,21 +50,8 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A state by name, or the newest.
-async fn find(connection: &Connection, id: &Id, name: Option<&str>) -> Result<Past, Failure> {
-    let Connection { client, prefix } = connection;
-    let found = match name {
-        Some(name) => history::find(client, prefix, id, name).await.map(Some),
-        None => heads(client, prefix, std::slice::from_ref(id)).await.map(|mut heads| {
-            heads.pop().flatten().map(|head| Past { revision: head.revision, manifest: head.manifest })
-        }),
-    };
-    let found = found.map_err(|e| failure(&e))?;
-    found.ok_or_else(|| Failure::run(format!("there is no workspace {id} below {prefix} in etcd")))
-}
-
 /// Writes files below a folder, none of which is there.
-pub(super) fn write_all(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), Failure> {
+pub(super) fn write_all(folder: &Path, files: &Files) -> Result<(), Failure> {
     files.iter().try_for_each(|(path, bytes)| write(&folder.join(path), bytes))
 }
 

@@ -8,6 +8,9 @@ use std::{
     sync::Arc,
 };
 
+#[cfg(feature = "etcd")]
+use std::path::Path;
+
 use promptd_core::{
     diff::diff,
     digest::Digest,
@@ -21,10 +24,14 @@ use promptd_core::{
 use promptd_record::{Damage, Folder, Recorded, RequestFile, without_ephemeral};
 use serde_json::{Value, json};
 
+#[cfg(feature = "etcd")]
+use super::Gate;
 use super::{
     Arguments, Faults, Format, Outcome, exit_code, name, print_json, tally,
     work::{self, Made},
 };
+#[cfg(feature = "etcd")]
+use crate::cli::settings::ConfigFile;
 use crate::cli::{
     Failure, counted,
     diff::{
@@ -64,29 +71,66 @@ struct Changed {
 
 pub(super) fn run(arguments: &Arguments, edited: &str) -> Result<ExitCode, Failure> {
     let (folder, requests) = arguments.open()?;
-    let (offline, version) = version::open_one(&arguments.config, edited)?;
+    let opened = version::open_one(&arguments.config, edited)?;
+    let report = show(arguments, &folder, requests, &opened)?;
+    Ok(exit_code(report.is_too_much(arguments), &report.faults))
+}
+
+/// Shows what a folder, given as `DIR` or `ID=DIR`, would do to the recorded requests of its workspace. False: they are more
+/// than a gate allows, or with a gate some could not be replayed.
+#[cfg(feature = "etcd")]
+pub(in crate::cli) fn passes(
+    dir: &Path,
+    edited: &str,
+    gates: [Option<Gate>; 2],
+    config: &ConfigFile,
+) -> Result<bool, Failure> {
+    let [max_changed, max_lost] = gates;
+    let (dir, config) = (dir.to_owned(), config.clone());
+    let arguments =
+        Arguments { dir, against: None, max_changed, max_lost, examples: 3, jobs: None, format: Format::Human, config };
+    let (folder, requests) = arguments.open()?;
+    let opened = version::open_one(&arguments.config, edited)?;
+    let id = opened.1.id();
+    let revisions: BTreeSet<_> = requests.iter().map(|request| request.revision).collect();
+    if !revisions.into_iter().any(|sha256| folder.workspace_of(sha256).is_ok_and(|workspace| workspace == id)) {
+        print(format_args!("{id}: none of its requests was recorded\n"))?;
+        return Ok(true);
+    }
+    let report = show(&arguments, &folder, requests, &opened)?;
+    let is_gated = gates.iter().any(Option::is_some);
+    Ok(!is_gated || (!report.is_too_much(&arguments) && report.faults.requests == 0))
+}
+
+/// Replays requests, and prints what became of them.
+fn show(
+    arguments: &Arguments,
+    folder: &Folder,
+    requests: Vec<RequestFile>,
+    (offline, version): &(Offline, Version),
+) -> Result<Report, Failure> {
     let mut faults = Faults::default();
-    let requests = of_workspace(&folder, requests, &version, &mut faults)?;
-    let edited = Edited { folder: &folder, version: &version, offline: &offline };
+    let requests = of_workspace(folder, requests, version, &mut faults)?;
+    let edited = Edited { folder, version, offline };
     if let Some(first) = requests.first() {
         edited.must_load(first)?;
     }
     let each = |sides: &Made<Sides>, file: &RequestFile| {
-        Outcome::read(&folder, file, sides)
-            .map_or_else(|unread| unread, |(recorded, sides)| outcome(&folder, file, sides, &recorded))
+        Outcome::read(folder, file, sides)
+            .map_or_else(|unread| unread, |(recorded, sides)| outcome(folder, file, sides, &recorded))
     };
     let outcomes = work::for_each(&requests, arguments.jobs(), |sha256| edited.sides(sha256), each);
     let (same, changed) = tally(outcomes, &mut faults);
     let mut report = Report { edited: version.name().to_owned(), same, changed, faults };
     report.changed.sort_by_key(|changed| Reverse(changed.badness()));
-    report.faults.report(&folder)?;
+    report.faults.report(folder)?;
     let worst = report.changed.iter().take(arguments.examples);
     let examples = worst.map(|changed| edited.example(changed)).collect::<Result<Vec<_>, _>>()?;
     match arguments.format {
         Format::Human => print(report.human(&examples))?,
         Format::Json => print_json(&report.to_json(&examples)?)?,
     }
-    Ok(exit_code(report.is_too_much(arguments), &report.faults))
+    Ok(report)
 }
 
 /// The requests of the workspace that was edited: the one of its id, or the only one.

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 /// How many requests may be so, of all.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Gate {
+pub(in crate::cli) enum Gate {
     Count(usize),
     Percent(f64),
 }

@@ -12,7 +12,10 @@ use promptd_core::finding::escape;
 use promptd_record::{Folder, Recorded, RequestFile};
 use serde_json::{Value, json};
 
-use self::{gate::Gate, work::Made};
+#[cfg(feature = "etcd")]
+pub(super) use self::against::passes;
+pub(super) use self::gate::Gate;
+use self::work::Made;
 use super::{CommandResult, Failure, counted, print, record, settings::ConfigFile};
 
 /// Assembles recorded requests again, and compares the prompts.

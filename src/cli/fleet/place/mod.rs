@@ -1,0 +1,255 @@
+//! Where workspaces are published: etcd, or a promptd that publishes to its own. Commands are written once, for both.
+
+mod etcd;
+mod service;
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use promptd::config::{Overrides, etcd_member};
+use promptd_core::{digest::Digest, id::Id};
+use promptd_etcd::{
+    history::Past,
+    layout::Prefix,
+    publish::{Note, Publication, Published},
+};
+
+use self::etcd::Etcd;
+pub(super) use self::etcd::failure;
+use self::service::Service;
+use crate::cli::{
+    Failure,
+    settings::{self, ConfigFile},
+};
+
+/// Where workspaces are published, by the arguments or the config.
+#[derive(clap::Args)]
+pub(in crate::cli) struct Place {
+    #[command(flatten)]
+    address: Address,
+    #[command(flatten)]
+    pub(super) config: ConfigFile,
+}
+
+/// Where workspaces are published, by the arguments.
+#[derive(clap::Args)]
+pub(in crate::cli) struct Address {
+    /// Where workspaces are published: `etcd://HOST:PORT/PREFIX`, or the `http://HOST:PORT` or `https://HOST:PORT` of a promptd;
+    /// default: `workspaces.etcd` of the config.
+    #[arg(long, visible_alias = "from", value_name = "URL", value_parser = url)]
+    to: Option<Url>,
+    /// The authority that signs the certificates of etcd or promptd, a PEM file; without it connections are not encrypted.
+    #[arg(long, value_name = "FILE", requires = "to")]
+    ca: Option<PathBuf>,
+    /// The certificate that etcd or promptd knows you by, a PEM file.
+    #[arg(long, value_name = "FILE", requires = "ca", requires = "key")]
+    cert: Option<PathBuf>,
+    /// The private key of the certificate, a PEM file.
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// The user that etcd knows you by.
+    #[arg(long, value_name = "NAME", requires = "to", requires = "password_file")]
+    user: Option<String>,
+    /// The file of the user's password: its first line.
+    #[arg(long, value_name = "FILE", requires = "user")]
+    password_file: Option<PathBuf>,
+    /// The file of the token that promptd knows you by: its first line.
+    #[arg(long, value_name = "FILE", requires = "to", conflicts_with = "user")]
+    token_file: Option<PathBuf>,
+}
+
+/// The value of `--to`.
+#[derive(Debug, Clone)]
+enum Url {
+    /// A member of etcd, and the prefix.
+    Etcd { member: String, prefix: Prefix },
+    /// A promptd.
+    Service(String),
+}
+
+fn url(text: &str) -> Result<Url, String> {
+    let wanted = || {
+        "it must be `etcd://HOST:PORT/PREFIX`, such as `etcd://127.0.0.1:2379/promptd`, or the `http://HOST:PORT` or `https://HOST:PORT` of a promptd"
+            .to_owned()
+    };
+    if let Some(rest) = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://")) {
+        let host = rest.strip_suffix('/').unwrap_or(rest);
+        etcd_member(host).map_err(|_| wanted())?;
+        return Ok(Url::Service(text.strip_suffix('/').unwrap_or(text).to_owned()));
+    }
+    let rest = text.strip_prefix("etcd://").ok_or_else(wanted)?;
+    let (member, prefix) = rest.find('/').map(|at| rest.split_at(at)).ok_or_else(wanted)?;
+    let (member, prefix) = (etcd_member(member).map_err(|_| wanted())?, Prefix::parse(prefix).map_err(|_| wanted())?);
+    Ok(Url::Etcd { member, prefix })
+}
+
+/// The files of a state, by path.
+pub(super) type Files = BTreeMap<String, Vec<u8>>;
+
+/// A connection to where workspaces are published.
+pub(super) enum Connection {
+    Etcd(Etcd),
+    Service(Service),
+}
+
+impl Place {
+    /// Does something there.
+    pub(super) fn run<T>(&self, work: impl AsyncFnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.address.run(&self.config, work)
+    }
+}
+
+impl Address {
+    /// Whether there is one.
+    pub(in crate::cli) fn is_given(&self) -> bool {
+        self.to.is_some()
+    }
+
+    /// Does something there, on a runtime of its own; the config says where it is if no argument does.
+    pub(super) fn run<T>(
+        &self,
+        config: &ConfigFile,
+        work: impl AsyncFnOnce(&Connection) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|e| Failure::run(format!("cannot start: {e}")))?;
+        runtime.block_on(async { work(&self.connect(config).await?).await })
+    }
+
+    async fn connect(&self, config: &ConfigFile) -> Result<Connection, Failure> {
+        match &self.to {
+            Some(Url::Service(_)) if self.user.is_some() => {
+                Err(Failure::run("--user is for etcd: a promptd knows you by --token-file"))
+            }
+            Some(Url::Service(url)) => Ok(Connection::Service(Service::connect(self, url).await?)),
+            Some(Url::Etcd { .. }) if self.token_file.is_some() => {
+                Err(Failure::run("--token-file is for a promptd: etcd knows you by --user"))
+            }
+            Some(Url::Etcd { member, prefix }) => {
+                Ok(Connection::Etcd(Etcd::connect(etcd::given(self, member, prefix)?).await?))
+            }
+            None => {
+                let loaded = settings::load(config, &Overrides::default(), true)?;
+                let etcd = loaded.config.etcd.ok_or_else(|| {
+                    Failure::run(
+                        "nowhere to publish: give --to etcd://HOST:PORT/PREFIX or --to http://HOST:PORT, or set `workspaces.etcd` in the config",
+                    )
+                })?;
+                Ok(Connection::Etcd(Etcd::connect(etcd).await?))
+            }
+        }
+    }
+}
+
+impl Connection {
+    /// The newest state of a workspace; `None`: there is none.
+    pub(super) async fn newest(&self, id: &Id) -> Result<Option<Past>, Failure> {
+        match self {
+            Self::Etcd(etcd) => etcd.newest(id).await,
+            Self::Service(service) => service.newest(id).await,
+        }
+    }
+
+    /// A state by its number or its first digits; `None`: there is none.
+    pub(super) async fn find(&self, id: &Id, name: &str) -> Result<Option<Past>, Failure> {
+        match self {
+            Self::Etcd(etcd) => etcd.find(id, name).await,
+            Self::Service(service) => service.find(id, name).await,
+        }
+    }
+
+    /// A state by name, or the newest.
+    pub(super) async fn state(&self, id: &Id, name: Option<&str>) -> Result<Past, Failure> {
+        let found = match name {
+            Some(name) => self.find(id, name).await?,
+            None => self.newest(id).await?,
+        };
+        found.ok_or_else(|| match name {
+            Some(name) => Failure::run(format!(
+                "{id} has no revision `{name}`: give a number, or eight digits or more of a revision, as `promptd history` shows them"
+            )),
+            None => Failure::run(format!("nothing was published of {id}")),
+        })
+    }
+
+    /// The newest states that are held, the newest first, without their files.
+    pub(super) async fn list(&self, id: &Id, count: usize) -> Result<Vec<Past>, Failure> {
+        match self {
+            Self::Etcd(etcd) => etcd.list(id, count).await,
+            Self::Service(service) => service.list(id, count).await,
+        }
+    }
+
+    /// The files of a state.
+    pub(super) async fn files(&self, id: &Id, past: &Past) -> Result<Files, Failure> {
+        match self {
+            Self::Etcd(etcd) => etcd.files(past).await,
+            Self::Service(service) => service.files(id, past).await,
+        }
+    }
+
+    /// Publishes workspaces: all, or none. A promptd knows the author by itself.
+    pub(super) async fn publish(&self, all: &[Publication], note: &Note) -> Result<Vec<Published>, NotPublished> {
+        match self {
+            Self::Etcd(etcd) => etcd.publish(all, note).await,
+            Self::Service(service) => service.publish(all, note).await,
+        }
+    }
+
+    /// Publishes an earlier state again.
+    pub(super) async fn rollback(
+        &self,
+        id: &Id,
+        name: &str,
+        message: Option<&str>,
+        author: &str,
+    ) -> Result<Vec<Published>, Failure> {
+        match self {
+            Self::Etcd(etcd) => etcd.rollback(id, name, message, author).await,
+            Self::Service(service) => service.rollback(id, name, message).await,
+        }
+    }
+}
+
+/// Why nothing was published.
+pub(super) struct NotPublished {
+    pub(super) failure: Failure,
+    /// Someone else was faster.
+    pub(super) is_conflict: bool,
+}
+
+/// The first digits of a revision, as they are shown.
+pub(super) fn short(revision: Digest) -> String {
+    revision.to_hex()[..12].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_member_of_etcd_or_a_promptd() {
+        for (text, service) in [
+            ("etcd://127.0.0.1:2379/promptd", None),
+            ("etcd://[::1]:2379/a/b/", None),
+            ("http://127.0.0.1:50051", Some("http://127.0.0.1:50051")),
+            ("https://prompts.internal:443/", Some("https://prompts.internal:443")),
+        ] {
+            match url(text).unwrap() {
+                Url::Service(found) => assert_eq!(Some(found.as_str()), service, "{text}"),
+                Url::Etcd { .. } => assert_eq!(service, None, "{text}"),
+            }
+        }
+        for bad in [
+            "127.0.0.1:50051",
+            "http://127.0.0.1",
+            "http://127.0.0.1:1/promptd",
+            "http://a@b:1",
+            "https://",
+            "etcd://127.0.0.1:2379",
+            "etcd://127.0.0.1/promptd",
+            "ftp://a:1",
+        ] {
+            assert!(url(bad).unwrap_err().starts_with("it must be `etcd://"), "{bad}");
+        }
+    }
+}

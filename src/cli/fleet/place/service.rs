@@ -1,0 +1,218 @@
+//! A promptd that publishes to the etcd it reads from: only it holds the credentials.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use jiff::Timestamp;
+use promptd::grpc::{Remote, RemoteAddress, RemoteError};
+use promptd_contract::proto;
+use promptd_core::{digest::Digest, id::Id, text::hex};
+use promptd_etcd::{
+    FileEntry, Manifest,
+    history::Past,
+    publish::{Note, Publication, Published, digest},
+};
+
+use super::{Address, Files, NotPublished};
+use crate::cli::Failure;
+
+/// About how many bytes of files are sent or asked for at once: less than the least limit on messages that makes sense.
+const BATCH_BYTES: u64 = 2 << 20;
+/// How many files are named at once, at most.
+const BATCH_FILES: usize = 4_000;
+/// The most revisions that are listed at once.
+const MAX_LISTED: usize = 1_000;
+
+/// A connection to a promptd.
+pub(in crate::cli::fleet) struct Service(Remote);
+
+impl Service {
+    pub(super) async fn connect(address: &Address, url: &str) -> Result<Self, Failure> {
+        let read = |path: &Path| {
+            std::fs::read(path).map_err(|error| Failure::run(format!("cannot read {}: {error}", path.display())))
+        };
+        let ca = address.ca.as_deref().map(read).transpose()?;
+        let identity =
+            address.cert.as_deref().map(read).transpose()?.zip(address.key.as_deref().map(read).transpose()?);
+        let token = address.token_file.as_deref().map(|path| {
+            let text = String::from_utf8(read(path)?);
+            let text = text.map_err(|_| Failure::run(format!("{} is not UTF-8", path.display())))?;
+            Ok::<_, Failure>(text.lines().next().unwrap_or_default().trim().to_owned())
+        });
+        let remote = RemoteAddress { url: url.to_owned(), ca, identity, token: token.transpose()? };
+        Remote::connect(&remote).await.map(Self).map_err(|e| failure(&e))
+    }
+
+    pub(super) async fn newest(&self, id: &Id) -> Result<Option<Past>, Failure> {
+        self.find(id, "").await
+    }
+
+    pub(super) async fn find(&self, id: &Id, name: &str) -> Result<Option<Past>, Failure> {
+        let request = proto::GetPublishedRequest { workspace_id: id.to_string(), revision: name.to_owned() };
+        match self.0.get_published(request).await {
+            Ok(answer) => answer.revision.map(past).transpose(),
+            Err(error) if error.reason == "PUBLISHED_REVISION_NOT_FOUND" => Ok(None),
+            Err(error) => Err(failure(&error)),
+        }
+    }
+
+    pub(super) async fn list(&self, id: &Id, count: usize) -> Result<Vec<Past>, Failure> {
+        let limit = i32::try_from(count.clamp(1, MAX_LISTED)).unwrap_or_default();
+        let request = proto::ListPublishedRequest { workspace_id: id.to_string(), limit };
+        let answer = self.0.list_published(request).await.map_err(|e| failure(&e))?;
+        answer.revisions.into_iter().map(past).collect()
+    }
+
+    pub(super) async fn files(&self, id: &Id, of: &Past) -> Result<Files, Failure> {
+        let mut files = Files::new();
+        let wanted = of.manifest.files.iter().map(|(path, file)| (path.clone(), file.bytes)).collect();
+        for paths in batches(wanted) {
+            let request = proto::ReadPublishedFilesRequest {
+                workspace_id: id.to_string(),
+                revision: of.revision.to_hex(),
+                paths: paths.clone(),
+            };
+            let answer = self.0.read_published_files(request).await.map_err(|e| failure(&e))?;
+            files.extend(paths.into_iter().zip(answer.contents));
+        }
+        let is_whole =
+            |(path, file): (&String, &FileEntry)| files.get(path).is_some_and(|bytes| digest(bytes) == file.sha256);
+        if of.manifest.files.iter().all(is_whole) { Ok(files) } else { Err(unreadable("files that were published")) }
+    }
+
+    pub(super) async fn publish(&self, all: &[Publication], note: &Note) -> Result<Vec<Published>, NotPublished> {
+        let mut workspaces = Vec::new();
+        for one in all {
+            workspaces.push(self.upload(one).await?);
+        }
+        let request = proto::PublishRequest { workspaces, message: note.message.clone() };
+        let answer = self.0.publish(request).await?;
+        Ok(answer.workspaces.into_iter().map(published).collect::<Result<_, Failure>>()?)
+    }
+
+    /// Uploads the files of a workspace that are not there yet.
+    async fn upload(
+        &self,
+        Publication { id, files, base }: &Publication,
+    ) -> Result<proto::WorkspaceToPublish, NotPublished> {
+        let by_hash: BTreeMap<Digest, &Vec<u8>> = files.values().map(|bytes| (digest(bytes), bytes)).collect();
+        let hashes: Vec<String> = by_hash.keys().map(|sha256| sha256.to_hex()).collect();
+        let mut missing = BTreeSet::new();
+        for sha256 in hashes.chunks(BATCH_FILES) {
+            let request = proto::FindMissingFilesRequest { workspace_id: id.to_string(), sha256: sha256.to_vec() };
+            missing.extend(self.0.find_missing_files(request).await?.sha256);
+        }
+        let wanted = by_hash.iter().filter(|(sha256, _)| missing.contains(&sha256.to_hex()));
+        let wanted = wanted.map(|(sha256, bytes)| (*sha256, bytes.len() as u64)).collect();
+        for batch in batches(wanted) {
+            let contents = batch.iter().map(|sha256| by_hash[sha256].clone()).collect();
+            self.0.upload_files(proto::UploadFilesRequest { workspace_id: id.to_string(), contents }).await?;
+        }
+        let file = |(path, bytes): (&String, &Vec<u8>)| proto::PublishedFile {
+            path: path.clone(),
+            sha256: digest(bytes).to_hex(),
+            bytes: bytes.len() as u64,
+        };
+        Ok(proto::WorkspaceToPublish {
+            workspace_id: id.to_string(),
+            files: files.iter().map(file).collect(),
+            base_revision: base.map(Digest::to_hex).unwrap_or_default(),
+        })
+    }
+
+    pub(super) async fn rollback(&self, id: &Id, name: &str, message: Option<&str>) -> Result<Vec<Published>, Failure> {
+        let message = message.unwrap_or_default().to_owned();
+        let request = proto::RollbackRequest { workspace_id: id.to_string(), revision: name.to_owned(), message };
+        let answer = self.0.rollback(request).await.map_err(|e| failure(&e))?;
+        answer.workspace.into_iter().map(published).collect()
+    }
+}
+
+/// What has so many bytes, in groups that a message takes.
+fn batches<T>(wanted: Vec<(T, u64)>) -> Vec<Vec<T>> {
+    let mut batches: Vec<Vec<T>> = Vec::new();
+    let mut room = 0;
+    for (one, size) in wanted {
+        match batches.last_mut().filter(|batch| batch.len() < BATCH_FILES && size <= room) {
+            Some(batch) => {
+                room -= size;
+                batch.push(one);
+            }
+            None => {
+                room = BATCH_BYTES.saturating_sub(size);
+                batches.push(vec![one]);
+            }
+        }
+    }
+    batches
+}
+
+fn past(revision: proto::PublishedRevision) -> Result<Past, Failure> {
+    let proto::PublishedRevision { revision, sequence, parent_revision, author, message, published_at, files } =
+        revision;
+    let unread = || unreadable("a revision");
+    let file =
+        |file: proto::PublishedFile| Some((file.path, FileEntry { sha256: hash(&file.sha256)?, bytes: file.bytes }));
+    let at = published_at.unwrap_or_default();
+    let manifest = Manifest {
+        sequence,
+        parent: hash(&parent_revision),
+        author,
+        message,
+        time: Timestamp::new(at.seconds, at.nanos).map_err(|_| unread())?,
+        files: files.into_iter().map(file).collect::<Option<_>>().ok_or_else(unread)?,
+    };
+    Ok(Past { revision: hash(&revision).ok_or_else(unread)?, manifest })
+}
+
+fn published(one: proto::PublishedWorkspace) -> Result<Published, Failure> {
+    let proto::PublishedWorkspace { workspace_id, revision, sequence, unchanged } = one;
+    let read = Id::parse(&workspace_id).ok().zip(hash(&revision));
+    let (id, revision) = read.ok_or_else(|| unreadable("what was published"))?;
+    Ok(Published { id, revision, sequence, is_new: !unchanged })
+}
+
+fn hash(digits: &str) -> Option<Digest> {
+    hex::bytes(digits).map(Digest)
+}
+
+fn unreadable(what: &str) -> Failure {
+    Failure::run(format!("the answer of the promptd is not {what}: is it a newer one?"))
+}
+
+/// What a promptd says, as the end of a command.
+fn failure(error: &RemoteError) -> Failure {
+    if error.is_input { Failure::input(format!("error: {error}")) } else { Failure::run(error) }
+}
+
+impl From<RemoteError> for NotPublished {
+    fn from(error: RemoteError) -> Self {
+        Self { is_conflict: error.reason == "PUBLISHED_SINCE", failure: failure(&error) }
+    }
+}
+
+impl From<Failure> for NotPublished {
+    fn from(failure: Failure) -> Self {
+        Self { failure, is_conflict: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_together_fits_into_a_message() {
+        let sizes = |sizes: &[u64]| {
+            let batches = batches(sizes.iter().map(|size| (*size, *size)).collect());
+            batches.iter().map(Vec::len).collect::<Vec<_>>()
+        };
+        let mib = 1 << 20;
+        assert_eq!(sizes(&[]), [0; 0]);
+        assert_eq!(sizes(&[mib, mib, mib, 1]), [2, 2]);
+        assert_eq!(sizes(&[3 * mib, 1, 1]), [1, 2]);
+        assert_eq!(sizes(&vec![0; BATCH_FILES + 1]), [BATCH_FILES, 1]);
+    }
+}

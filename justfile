@@ -3,7 +3,7 @@
 
 target := env("CARGO_TARGET_DIR", justfile_directory() / "target")
 tools := justfile_directory() / "target/ci/venv/bin"
-# Built once, by `release`; the benches and the checks of deploy/ share it.
+# Built once, by `release`; the benches share it.
 promptd := target / "release/promptd"
 # What is shipped, with every feature, by `dist`.
 shipped := target / "x86_64-unknown-linux-gnu/dist/promptd"
@@ -54,7 +54,7 @@ test *arguments:
 doc:
     RUSTDOCFLAGS='-D warnings' cargo doc --no-deps --locked --document-private-items
 
-# Builds what `bench`, `polyglot`, `deploy` and `example` run.
+# Builds what `bench`, `polyglot` and `example` run.
 release:
     cargo bench --locked --no-run --bench load --bench scale --bench instructions
 
@@ -92,9 +92,9 @@ etcd *arguments: dist
 example: release
     {{promptd}} check workspace-example
 
-# The files of deploy/.
-deploy: tools release
-    .ci/deploy {{tools}} {{promptd}}
+# The files of deploy/, with the binary that is shipped: one of them needs a feature that is off by default.
+deploy: tools dist
+    .ci/deploy {{tools}} {{shipped}}
 
 # Real clients: Python, Node, and gRPC-Web in a browser; the schemas in other programs.
 polyglot: release

@@ -19,22 +19,40 @@ def main():
     manifest, binary = sys.argv[1:]
     objects = list(yaml.safe_load_all(Path(manifest).read_text(encoding="utf-8")))
     maps = {o["metadata"]["name"]: o["data"] for o in objects if o["kind"] == "ConfigMap"}
-    pod = next(o for o in objects if o["kind"] == "Deployment")["spec"]["template"]["spec"]
+    deployment = next(o for o in objects if o["kind"] == "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     volumes = {v["name"]: v for v in pod["volumes"]}
+    budget = next(o for o in objects if o["kind"] == "PodDisruptionBudget")["spec"]
+    assert budget["selector"] == deployment["spec"]["selector"], "the disruption budget is of other pods"
+    assert budget["maxUnavailable"] < deployment["spec"]["replicas"], "a drained node may take every replica"
 
     with tempfile.TemporaryDirectory() as root:
         for mount in container["volumeMounts"]:
             assert "subPath" not in mount, f"{mount['name']} is mounted by subPath: edits would never arrive"
             lay_out(Path(root + mount["mountPath"]), files(volumes[mount["name"]], maps))
-        config = root + container["args"][container["args"].index("--config") + 1]
+        config = Path(root + container["args"][container["args"].index("--config") + 1])
+        text = config.read_text(encoding="utf-8")
+        # Absolute paths are those of the pod.
+        for mount in container["volumeMounts"]:
+            text = text.replace(f" {mount['mountPath']}\n", f" {root}{mount['mountPath']}\n")
+        config.resolve().write_text(text, encoding="utf-8")
         workspaces = Path(root, "etc/promptd/workspaces")
-        subprocess.run([binary, "check", *sorted(workspaces.iterdir())], check=True)
-        serve([binary, "serve", "--config", config, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
+        if workspaces.exists():
+            subprocess.run([binary, "check", *sorted(workspaces.iterdir())], check=True)
+        log = serve([binary, "serve", "--config", str(config), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
+        for member in yaml.safe_load(text)["workspaces"].get("etcd", {}).get("endpoints", []):
+            # There is none here; in the cluster a service has its name.
+            assert f"etcd at {member} cannot be reached" in log, log
+            name, port = member.split(":")
+            service = next(o for o in objects if o["kind"] == "Service" and o["metadata"]["name"] == name)
+            assert int(port) in [p["port"] for p in service["spec"]["ports"]], f"no service has {member}"
 
 
 def files(volume, maps):
     """The files of a volume: path to text."""
+    if "emptyDir" in volume:
+        return {}
     if "secret" in volume:
         return SECRETS[volume["secret"]["secretName"]]
     source = volume["configMap"]
@@ -58,16 +76,20 @@ def lay_out(folder, contents):
 
 
 def serve(command):
-    """Starts the server, waits for its ready line, and stops it."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    """Starts the server, waits for its ready line, stops it, and gives its log."""
+    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as server:
         deadline = threading.Timer(START_SECONDS, server.kill)
         deadline.start()
         line = server.stdout.readline()
         deadline.cancel()
         server.terminate()
-    assert line.startswith("promptd listening on "), f"no ready line but {line!r}"
+        server.wait()
+        log.seek(0)
+        said = log.read()
+    assert line.startswith("promptd listening on "), f"no ready line but {line!r}\n{said}"
     assert server.returncode == 0, f"exit code {server.returncode}"
     print(line.strip())
+    return said
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ async fn serve(workspaces: &Path) -> String {
     let backend = Backend {
         store,
         profiles: Arc::new(move || source.get().map(Source::profiles).unwrap_or_default()),
-        read_workspace_file: Arc::new(move |snapshot, path| read_workspace_file(snapshot, path, &options)),
+        read_workspace_file: Arc::new(move |snapshot, _, path| read_workspace_file(snapshot, path, &options)),
         clock: Arc::new(Timestamp::now),
         #[cfg(feature = "memory")]
         memory: None,

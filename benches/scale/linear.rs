@@ -164,8 +164,15 @@ fn assembling(profile: &str, turn: &Turn) -> Box<dyn FnMut()> {
         let prompt = prompt::assemble(&snapshot, &profile, &turn).unwrap();
         let shape = Shape::default();
         let revision = snapshot.revision.as_str();
-        let answer =
-            Answer { prompt: &prompt, revision, profile: "", rendered: "", session_position: None, shape: &shape };
+        let answer = Answer {
+            prompt: &prompt,
+            revision,
+            profile: "",
+            rendered: "",
+            session_position: None,
+            side: None,
+            shape: &shape,
+        };
         std::hint::black_box(answer.encode());
     })
 }

@@ -198,12 +198,12 @@ fn backend(open: &Arc<Open>) -> Backend {
         settings: Arc::new(Settings::default()),
         previous: None,
     });
-    let loaded = Loaded { snapshot: snapshot.unwrap().into(), at: Timestamp::UNIX_EPOCH, origin: None };
+    let loaded = Loaded { snapshot: snapshot.unwrap().into(), at: Timestamp::UNIX_EPOCH, origin: None, candidate: None };
     store.publish(&id, State::Ready(Arc::new(loaded)));
     Backend {
         store,
         profiles: Arc::new(move || Arc::clone(&profiles)),
-        read_workspace_file: Arc::new(|_, _| Err(ReadError::Missing)),
+        read_workspace_file: Arc::new(|_, _, _| Err(ReadError::Missing)),
         clock: Arc::new(|| Timestamp::UNIX_EPOCH),
         record: None,
         access: Arc::new(Access::open()),

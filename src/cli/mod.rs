@@ -78,6 +78,10 @@ enum Command {
     #[cfg(feature = "etcd")]
     Publish(fleet::publish::Arguments),
     #[cfg(feature = "etcd")]
+    Promote(fleet::canary::Promote),
+    #[cfg(feature = "etcd")]
+    Abort(fleet::canary::Abort),
+    #[cfg(feature = "etcd")]
     Pull(fleet::pull::Arguments),
     #[cfg(feature = "etcd")]
     History(fleet::history::Arguments),
@@ -140,6 +144,10 @@ pub(crate) fn run() -> ExitCode {
         Command::Replay(arguments) => replay::run(&arguments),
         #[cfg(feature = "etcd")]
         Command::Publish(arguments) => fleet::publish::run(&arguments),
+        #[cfg(feature = "etcd")]
+        Command::Promote(arguments) => fleet::canary::promote(&arguments),
+        #[cfg(feature = "etcd")]
+        Command::Abort(arguments) => fleet::canary::abort(&arguments),
         #[cfg(feature = "etcd")]
         Command::Pull(arguments) => fleet::pull::run(&arguments),
         #[cfg(feature = "etcd")]

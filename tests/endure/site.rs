@@ -39,7 +39,7 @@ impl Site {
         let backend = Backend {
             store,
             profiles: Arc::new(move || source.get().map(Source::profiles).unwrap_or_default()),
-            read_workspace_file: Arc::new(move |snapshot, path| read_workspace_file(snapshot, path, &options)),
+            read_workspace_file: Arc::new(move |snapshot, _, path| read_workspace_file(snapshot, path, &options)),
             clock: Arc::new(Timestamp::now),
             #[cfg(feature = "memory")]
             memory: None,

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -18,6 +19,8 @@ LONG = os.environ.get("PROMPTD_ETCD") == "long"
 WRITERS, PAIRS = 4, 8
 PUBLISHES = 5_000 if LONG else 300
 FILES = ("AGENTS.md", "SOUL.md", "IDENTITY.md")
+# How long after a fault the cluster and the servers may still be busy with it.
+RECOVERY_SECONDS = 3.0
 
 
 @pytest.fixture
@@ -44,6 +47,9 @@ class Traffic:
         self.newest = [0] * PAIRS
         self.published = self.calls = 0
         self.wrong, self.broken = [], []
+        # Seconds from a publish to its first answer by the slowest server, outside of faults.
+        self.served = []
+        self.calm_since = time.monotonic()
         self.enough, self.done = threading.Event(), threading.Event()
         self.up = {service: threading.Lock() for service in services}
         self.lock = threading.Lock()
@@ -61,17 +67,42 @@ class Traffic:
                 generation = self.newest[pair] + 1
                 publish(self.cluster, {f"a{pair}": files(generation), f"b{pair}": files(generation)})
                 self.newest[pair] = generation
+                self.measure(pair, generation)
                 with self.lock:
                     self.published += 1
         except Exception as error:  # noqa: BLE001
             self.broken.append(repr(error))
 
+    def measure(self, pair, generation):
+        """How long the slowest server takes to answer from what was just published. It is done now and then, since it waits."""
+        if random.random() > 0.25:
+            return
+        began = time.monotonic()
+        for service in self.services:
+            while int(generations(self.answer(service, f"a{pair}"))[0]) < generation:
+                time.sleep(0.002)
+        with self.lock:
+            # Faults begin while it is measured, too.
+            if self.calm_since <= began:
+                self.served.append(time.monotonic() - began)
+
+    def answer(self, service, name):
+        with self.up[service]:
+            return service.assemble(name)
+
+    @contextmanager
+    def fault(self):
+        with self.lock:
+            self.calm_since = float("inf")
+        yield
+        with self.lock:
+            self.calm_since = time.monotonic() + RECOVERY_SECONDS
+
     def ask(self, service):
         while not self.done.is_set():
             name = random.choice("ab") + str(random.randrange(PAIRS))
             try:
-                with self.up[service]:
-                    found = generations(service.assemble(name))
+                found = generations(self.answer(service, name))
                 if len(found) != len(FILES) or len(set(found)) != 1:
                     self.wrong.append((name, found))
             except Exception as error:  # noqa: BLE001
@@ -101,27 +132,33 @@ def test_every_answer_is_whole_and_all_replicas_end_at_the_same(three, serve):
     traffic = Traffic(three, services)
     rounds = 10 if LONG else 1
     for _ in range(rounds):
-        leader = three.leader()
-        leader.kill()
-        time.sleep(2)
-        leader.start(three.names)
-        three.wait()
-        follower = next(node for node in three.nodes if node is not three.leader())
-        follower.pause()
-        time.sleep(5)
-        follower.resume()
-        # A server that cannot read falls behind what is compacted.
-        services[0].process.send_signal(signal.SIGSTOP)
-        time.sleep(1)
-        revision = three.call("kv/range", {"key": b64("none")})["header"]["revision"]
-        three.call("kv/compaction", {"revision": revision, "physical": True})
-        services[0].process.send_signal(signal.SIGCONT)
-        traffic.restart(services[1])
-        three.restart(three.nodes[2])
-        three.wait()
+        with traffic.fault():
+            leader = three.leader()
+            leader.kill()
+            time.sleep(2)
+            leader.start(three.names)
+            three.wait()
+            follower = next(node for node in three.nodes if node is not three.leader())
+            follower.pause()
+            time.sleep(5)
+            follower.resume()
+            # A server that cannot read falls behind what is compacted.
+            services[0].process.send_signal(signal.SIGSTOP)
+            time.sleep(1)
+            revision = three.call("kv/range", {"key": b64("none")})["header"]["revision"]
+            three.call("kv/compaction", {"revision": revision, "physical": True})
+            services[0].process.send_signal(signal.SIGCONT)
+            traffic.restart(services[1])
+            three.restart(three.nodes[2])
+            three.wait()
+        time.sleep(RECOVERY_SECONDS + (10 if LONG else 1))
     traffic.stop()
     assert not traffic.wrong and not traffic.broken, (traffic.wrong[:5], traffic.broken[:5])
-    print(f"{traffic.published} publishes of pairs, {traffic.calls} calls")
+    took = sorted(traffic.served)
+    p99 = took[len(took) * 99 // 100]
+    print(f"{traffic.published} publishes of pairs, {traffic.calls} calls, none failed; publish to served by all, outside of "
+          f"faults, of {len(took)}: median {took[len(took) // 2] * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms")
+    assert not LONG or p99 < 0.25, took[-5:]
     assert traffic.published >= PUBLISHES and traffic.calls > 500
     for pair, generation in enumerate(traffic.newest):
         for name in (f"a{pair}", f"b{pair}"):

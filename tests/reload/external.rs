@@ -7,6 +7,7 @@ use std::{
 };
 
 use promptd_core::{
+    canary::{Canary, Key, Share, Side},
     finding::{Code, Finding, Place},
     id::Id,
     settings::Settings,
@@ -14,7 +15,7 @@ use promptd_core::{
 };
 use promptd_source::{
     External, ExternalWorkspace, Options, read_file_beside,
-    store::{Loaded, State},
+    store::{Loaded, Pinned, State},
 };
 
 use super::service::{Service, options};
@@ -23,14 +24,22 @@ use super::service::{Service, options};
 #[derive(Default)]
 struct Memory(Mutex<BTreeMap<Id, Published>>);
 
-/// A tree, or none, and why that is not the newest.
-type Published = (Option<MemoryTree>, Option<Finding>);
+/// A tree, or none, why that is not the newest, and what some turns get instead.
+type Published = (Option<MemoryTree>, Option<Finding>, Option<(Canary, MemoryTree)>);
 
 impl Memory {
     fn set(&self, id: &str, tree: impl Into<Option<MemoryTree>>, fault: Option<&str>) -> Vec<Id> {
         let id = Id::parse(id).unwrap();
         let fault = fault.map(|message| Finding::new(Code::PublicationInvalid, Place::Unplaced, message));
-        self.0.lock().unwrap().insert(id.clone(), (tree.into(), fault));
+        self.0.lock().unwrap().insert(id.clone(), (tree.into(), fault, None));
+        vec![id]
+    }
+
+    /// Half of the turns get `candidate`.
+    fn set_canary(&self, id: &str, tree: MemoryTree, candidate: MemoryTree) -> Vec<Id> {
+        let id = Id::parse(id).unwrap();
+        let canary = Canary::new(Share::parse("50%").unwrap(), Key::UserId, "salt").unwrap();
+        self.0.lock().unwrap().insert(id.clone(), (Some(tree), None, Some((canary, candidate))));
         vec![id]
     }
 
@@ -46,9 +55,10 @@ impl External for Memory {
     }
 
     fn workspace(&self, id: &Id) -> Option<ExternalWorkspace> {
-        let (tree, fault) = self.0.lock().unwrap().get(id)?.clone();
+        let (tree, fault, candidate) = self.0.lock().unwrap().get(id)?.clone();
         let tree = tree.map(|tree| Arc::new(tree) as _);
-        Some(ExternalWorkspace { tree, fault })
+        let candidate = candidate.map(|(canary, tree)| (canary, Arc::new(tree) as _));
+        Some(ExternalWorkspace { tree, candidate, fault })
     }
 }
 
@@ -86,7 +96,7 @@ fn what_is_published_elsewhere_is_served_and_shows_no_path() {
     for (path, is_there) in
         [("AGENTS.md", true), ("skills/tides/SKILL.md", true), ("@shared/moon/SKILL.md", true), ("other", false)]
     {
-        assert_eq!(read_file_beside(&*memory, snapshot, path, &options).is_ok(), is_there, "{path}");
+        assert_eq!(read_file_beside(&*memory, snapshot, Side::Stable, path, &options).is_ok(), is_there, "{path}");
     }
 
     service.source.changed(memory.set("a", tree("two"), None));
@@ -144,4 +154,101 @@ fn of_two_with_one_id_the_folder_is_served_while_it_is_there() {
     assert!(problems().iter().any(|problem| problem.contains("the published workspace a is not served")));
     fs::remove_dir_all(&folder).unwrap();
     service.wait("a", "what is published", |state| has(state, "published"));
+}
+
+/// The text of what some turns get.
+fn candidate(state: &State) -> Option<&str> {
+    let candidate = loaded(state).candidate.as_ref()?;
+    candidate.loaded.snapshot.document("AGENTS.md").map(|file| &*file.text)
+}
+
+fn faults(state: &State) -> usize {
+    loaded(state).snapshot.active.iter().filter(|finding| finding.code == Code::PublicationInvalid).count()
+}
+
+#[test]
+fn both_sides_of_a_canary_are_served_and_can_be_pinned() {
+    let memory = Arc::new(Memory::default());
+    memory.set("a", tree("one"), None);
+    let service = Service::beside(Arc::clone(&memory) as _, Options::default());
+    let stable = loaded(&service.store.get("a").unwrap()).snapshot.revision.clone();
+    service.source.changed(memory.set_canary("a", tree("one"), tree("two")));
+    let (state, _) = service.wait("a", "both sides", |state| candidate(state) == Some("two"));
+    assert!(has(&state, "one") && loaded(&state).snapshot.revision == stable, "the stable side is as it was");
+    let tried = loaded(&state).candidate.as_ref().unwrap().loaded.snapshot.revision.clone();
+    let held = |revision: &str| matches!(service.store.at("a", revision), Some(Pinned::Held(_)));
+    assert!(held(stable.as_str()) && held(tried.as_str()));
+    let listed: Vec<_> = service.store.revisions("a").unwrap();
+    assert_eq!(listed.iter().map(|one| one.snapshot.revision.clone()).collect::<Vec<_>>(), [stable, tried.clone()]);
+    let skill = |side| {
+        let read = read_file_beside(&*memory, &loaded(&state).snapshot, side, "AGENTS.md", &Options::default());
+        String::from_utf8(read.unwrap().bytes).unwrap()
+    };
+    assert_eq!((skill(Side::Stable), skill(Side::Candidate)), ("one".to_owned(), "two".to_owned()));
+    // What is promoted is the revision that was tried out.
+    service.source.changed(memory.set("a", tree("two"), None));
+    let (state, _) = service.wait("a", "the end", |state| has(state, "two"));
+    assert!(candidate(&state).is_none() && loaded(&state).snapshot.revision == tried);
+}
+
+#[test]
+fn a_candidate_that_cannot_be_loaded_is_said_and_no_turn_gets_it() {
+    let memory = Arc::new(Memory::default());
+    memory.set_canary("a", tree("one"), tree("two").file("workspace.yaml", "agent: [\n"));
+    let service = Service::beside(Arc::clone(&memory) as _, Options::default());
+    let state = service.store.get("a").unwrap();
+    assert!(has(&state, "one") && candidate(&state).is_none() && faults(&state) == 1);
+    service.source.changed(memory.set_canary("a", tree("one"), tree("two")));
+    let (state, _) = service.wait("a", "the mended candidate", |state| candidate(state) == Some("two"));
+    assert_eq!(faults(&state), 0);
+    // The stable side has its own last good version, and the candidate none of it.
+    service.source.changed(memory.set_canary("a", tree("one").file("workspace.yaml", "agent: [\n"), tree("two")));
+    let (state, _) =
+        service.wait("a", "the fault", |state| loaded(state).snapshot.findings.iter().any(Finding::is_error));
+    assert!(has(&state, "one") && candidate(&state) == Some("two"));
+}
+
+/// A layer is one for all: heirs of a workspace that is tried out get its stable side, and both sides of an heir get the layer.
+#[test]
+fn layers_and_canaries() {
+    let open = |text: &str| tree(text).file("workspace.yaml", "extendable_by: ['*']\n").file("SOUL.md", text);
+    let heir = |text: &str| MemoryTree::new().file("AGENTS.md", text).file("workspace.yaml", "extends: [org]\n");
+    let memory = Arc::new(Memory::default());
+    memory.set_canary("org", open("stable"), open("tried"));
+    memory.set_canary("team", heir("one"), heir("two"));
+    let service = Service::beside(Arc::clone(&memory) as _, Options::default());
+    let souls = |state: &State| {
+        let soul = |loaded: &Loaded| loaded.snapshot.document("SOUL.md").map(|file| file.text.to_string());
+        let loaded = loaded(state);
+        (soul(loaded), loaded.candidate.as_ref().and_then(|candidate| soul(&candidate.loaded)))
+    };
+    let both = |text: &str| (Some(text.to_owned()), Some(text.to_owned()));
+    let state = service.store.get("team").unwrap();
+    assert_eq!((souls(&state), candidate(&state)), (both("stable"), Some("two")));
+    assert_eq!(candidate(&service.store.get("org").unwrap()), Some("tried"));
+    // An edit of the layer reaches both sides, more than once.
+    for text in ["edited", "edited again"] {
+        service.source.changed(memory.set_canary("org", open(text), open("tried")));
+        let (state, _) = service.wait("team", text, |state| souls(state) == both(text));
+        assert_eq!(candidate(&state), Some("two"));
+    }
+    // A candidate that alone extends the layer.
+    service.source.changed(memory.set_canary("plain", tree("alone"), heir("with a layer")));
+    let (state, _) = service.wait("plain", "both sides", |state| candidate(state) == Some("with a layer"));
+    assert_eq!(souls(&state), (None, Some("edited again".to_owned())));
+}
+
+#[test]
+fn a_canary_is_unloaded_and_loaded_again_with_its_workspace() {
+    let memory = Arc::new(Memory::default());
+    memory.set_canary("a", tree("one"), tree("two"));
+    memory.set("b", tree("other"), None);
+    let service = Service::beside_resident(Arc::clone(&memory) as _, Options::default(), Some(0));
+    for _ in 0..2 {
+        let state = service.loaded("a");
+        assert!(has(&state, "one") && candidate(&state) == Some("two"));
+        // Another one that is loaded takes its place.
+        service.loaded("b");
+        assert!(matches!(&*service.store.get("a").unwrap(), State::Cold(_)));
+    }
 }

@@ -55,7 +55,12 @@ impl Service {
     }
 
     pub fn beside(external: Arc<dyn External>, options: Options) -> Self {
-        let store = Arc::new(Store::default());
+        Self::beside_resident(external, options, None)
+    }
+
+    /// Of whose workspaces only so many bytes stay loaded.
+    pub fn beside_resident(external: Arc<dyn External>, options: Options, resident: Option<usize>) -> Self {
+        let store = Arc::new(Store::default().with_resident(resident));
         let source = Source::start_beside(external, options, Arc::clone(&store), Arc::default()).unwrap();
         Self { store, source, waiting: waiting() }
     }
@@ -79,6 +84,12 @@ impl Service {
         wanted: impl Fn(&State) -> bool,
     ) -> Option<(Arc<State>, Duration)> {
         wait_within(&self.waiting, &self.store, limit, id, wanted)
+    }
+
+    /// The workspace as a call finds it, which waits until it is loaded.
+    pub fn loaded(&self, id: &str) -> Arc<State> {
+        let loaded = async { timeout(NEVER, self.store.loaded(id)).await };
+        self.waiting.block_on(loaded).unwrap_or_else(|_| panic!("{id} is never loaded")).expect("it exists")
     }
 
     /// Waits until the workspace is no longer served.

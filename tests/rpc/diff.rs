@@ -190,7 +190,8 @@ async fn a_proposal_keeps_the_shared_skills_that_are_shown() {
         previous: None,
     });
     let at = jiff::Timestamp::new(NOW, 0).unwrap();
-    let state = State::Ready(Arc::new(Loaded { snapshot: snapshot.unwrap().into(), at, origin: None }));
+    let state =
+        State::Ready(Arc::new(Loaded { snapshot: snapshot.unwrap().into(), at, origin: None, candidate: None }));
     rig.store.publish(&Id::parse("harbor").unwrap(), state);
     let asked = || request(proposed(&[("AGENTS.md", RULES)]));
     let all = rig.prompts().await.diff_prompt(by(ALL, asked())).await.unwrap().into_inner();

@@ -8,6 +8,7 @@ mod assemble;
 mod auth;
 mod bounds;
 mod call;
+mod canary;
 mod connect;
 mod diff;
 mod drain;

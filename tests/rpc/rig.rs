@@ -23,12 +23,13 @@ use promptd::grpc::{
 };
 use promptd_contract::proto;
 use promptd_core::{
+    canary::{Canary, Side},
     id::Id,
     profile::ProfileSet,
     settings::Settings,
-    workspace::{self, Layer, Load, MemoryTree, Tree as _},
+    workspace::{self, Layer, Load, MemoryTree, Snapshot, Tree as _},
 };
-use promptd_source::store::{Loaded, State, Store};
+use promptd_source::store::{Candidate, Loaded, State, Store};
 use tokio::{sync::watch, task::JoinHandle};
 use tonic::{
     Code, Status,
@@ -40,6 +41,11 @@ use tonic_types::StatusExt as _;
 pub const NOW: i64 = 1_772_332_200;
 /// Longer than any of these tests waits for what must come.
 pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where the files of a canary's candidate are, of a workspace that is here.
+fn candidate_root(root: &str) -> String {
+    format!("{root} candidate")
+}
 
 /// Longer than any of these tests takes: one that hangs ends all of them, with its name.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -191,11 +197,35 @@ impl Rig {
         let state = match composed {
             Ok(snapshot) => {
                 let at = Timestamp::new(NOW, 0).unwrap();
-                State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at, origin: None }))
+                State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at, origin: None, candidate: None }))
             }
             Err(faults) => State::Invalid(faults.into()),
         };
         self.store.publish(&id, state);
+    }
+
+    /// Publishes a workspace of which some turns get something else.
+    pub fn publish_canary(&self, name: &str, stable: MemoryTree, canary: Canary, candidate: &MemoryTree) {
+        self.publish(name, stable);
+        let Some(State::Ready(newest)) = self.store.get(name).as_deref().cloned() else {
+            panic!("{name} is not valid")
+        };
+        let tried = workspace::load(&Load {
+            id: &newest.snapshot.id,
+            root: &newest.snapshot.root,
+            tree: candidate,
+            shared_skills: &[],
+            profiles: Arc::clone(&self.profiles),
+            settings: Arc::new(Settings::default()),
+            previous: None,
+        });
+        self.trees.lock().unwrap().insert(candidate_root(&newest.snapshot.root), candidate.clone());
+        let loaded = |snapshot: Arc<Snapshot>, candidate| {
+            Arc::new(Loaded { snapshot: snapshot.into(), at: Timestamp::new(NOW, 0).unwrap(), origin: None, candidate })
+        };
+        let candidate = Candidate { canary, loaded: loaded(Arc::new(tried.unwrap()), None) };
+        let both = loaded(Arc::clone(newest.snapshot.shared()), Some(candidate));
+        self.store.publish(&newest.snapshot.id, State::Ready(both));
     }
 
     fn layer(&self, id: &Id) -> Option<Arc<Layer>> {
@@ -274,10 +304,12 @@ fn backend(
     Backend {
         store: Arc::clone(store),
         profiles: Arc::new(move || Arc::clone(&profiles)),
-        read_workspace_file: Arc::new(move |snapshot, path| {
+        read_workspace_file: Arc::new(move |snapshot, side, path| {
             disk.reads.send_modify(|reads| *reads += 1);
             let _turn = disk.slow.blocking_lock();
-            trees.lock().unwrap()[&*snapshot.root].read(path, 1 << 20)
+            let root = snapshot.root.to_string();
+            let of_side = if side == Side::Candidate { candidate_root(&root) } else { root };
+            trees.lock().unwrap()[&of_side].read(path, 1 << 20)
         }),
         clock: Arc::new(move || {
             assert!(!broken.load(Ordering::SeqCst), "the clock is broken on purpose");

@@ -134,7 +134,7 @@ export class Client {
 
   /** A skill's SKILL.md, or the file of it that `options.file` names. */
   async readSkill(
-    workspaceId: string, name: string, options: { file?: string; skillFilter?: SkillFilter } = {}, call?: CallOptions,
+    workspaceId: string, name: string, options: { file?: string; skillFilter?: SkillFilter; revision?: string } = {}, call?: CallOptions,
   ): Promise<SkillFile> {
     return this.#caller.plain(pb.WorkspaceService.method.readSkill, { ...options, workspaceId, name }, call);
   }

@@ -27,6 +27,7 @@ type NameOf<T> = T extends pb.Role ? Names<typeof pb.Role>
   : T extends pb.SectionChange ? Names<typeof pb.SectionChange>
   : T extends pb.DiffLineKind ? Names<typeof pb.DiffLineKind>
   : T extends pb.SegmentEnd ? Names<typeof pb.SegmentEnd>
+  : T extends pb.CanarySide ? Names<typeof pb.CanarySide>
   : never;
 
 /** What a caller gives for a message or a value of the contract. */

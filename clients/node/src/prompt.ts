@@ -46,6 +46,8 @@ export class Prompt {
   readonly allowedTools: string[];
   /** Texts for the user interface; not for the model. */
   readonly cards: Card[];
+  /** While a canary runs on the workspace: which of its two sides this is. Unspecified in a stale prompt. */
+  readonly canarySide: Answer["canarySide"];
   /** The service could not be reached, and this is an answer of before. */
   readonly stale: boolean;
   /** How old that answer is, in milliseconds; 0 where not stale. */
@@ -68,6 +70,7 @@ export class Prompt {
     this.sessionPosition = answer.sessionPosition;
     this.allowedTools = answer.allowedTools;
     this.cards = answer.cards;
+    this.canarySide = answer.canarySide;
     this.stale = stale;
     this.ageMs = ageMs;
     this.#format = format;

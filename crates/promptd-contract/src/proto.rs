@@ -21,6 +21,7 @@ macro_rules! from_core {
 }
 
 from_core! {
+    CanarySide: promptd_core::canary::Side { Stable, Candidate }
     Role: promptd_core::turn::Role { System, User, Assistant, Tool }
     Outcome: promptd_core::prompt::Outcome { Included, Truncated, Omitted, Dropped }
     OriginKind: promptd_core::prompt::OriginKind { File, Turn, Input, Setting, Profile, Fact, Service }

@@ -68,13 +68,14 @@
 //!
 //! # Modules, from the bottom up
 //!
-//! `text`, `tokens`, `finding`, `id`, `digest`, `yaml`, `globs`, `time`, `zone`, `settings`, `kai_ui`; `turn`; `profile`; `workspace`;
+//! `text`, `tokens`, `finding`, `id`, `digest`, `yaml`, `globs`, `time`, `zone`, `settings`, `kai_ui`; `turn`; `canary`; `profile`; `workspace`;
 //! `prompt`; `render`; `diff`; beside them `reply` and `history`. No module uses one that comes after it.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 #![warn(unreachable_pub)]
 
 pub mod budget;
+pub mod canary;
 pub mod diff;
 pub mod digest;
 pub mod finding;

@@ -1,6 +1,6 @@
 //! What was published, on the disk, for a start while etcd is away.
 //!
-//! `workspaces/ID` has a manifest below the SHA-256 of it, `blobs/` the files by theirs, `confirmed` when all of it was last
+//! `workspaces/ID` has a manifest below the SHA-256 of it, `workspaces-canary/ID` in the same way what is tried out, `blobs/` the files by theirs, `confirmed` when all of it was last
 //! known to be the newest. Whatever is not what its hash says counts as not there.
 
 use std::{
@@ -19,9 +19,10 @@ use promptd_core::{
 };
 
 use crate::{
+    candidate::MAX_BYTES,
     disk,
-    layout::Prefix,
-    manifest::{MAX_FILE_BYTES, MAX_MANIFEST_BYTES},
+    layout::{Kind, LiveKey, Prefix},
+    manifest::MAX_FILE_BYTES,
     options,
 };
 
@@ -41,7 +42,7 @@ impl Cache {
     pub(crate) fn open(options: &options::Cache, prefix: &Prefix) -> io::Result<Self> {
         disk::create_folder(&options.dir)?;
         let root = options.dir.join(&sha256_hex(prefix.as_str().as_bytes())[..16]);
-        for folder in ["", "blobs", "unfinished", "workspaces"] {
+        for folder in ["", "blobs", "unfinished"].into_iter().chain(Kind::ALL.map(Kind::folder)) {
             disk::create_folder(&root.join(folder))?;
         }
         let lock = disk::lock(&root.join("lock"))?;
@@ -93,31 +94,36 @@ impl Cache {
         written.inspect_err(|_| _ = self.bytes.fetch_sub(size, Relaxed)).map(|()| true)
     }
 
-    /// Keeps a workspace's newest manifest.
-    pub(crate) fn keep(&self, id: &Id, manifest: &[u8]) -> io::Result<()> {
-        let text = [sha256_hex(manifest).as_bytes(), b"\n", manifest].concat();
-        self.write_whole(&self.workspace(id), &text)
+    /// Keeps what is live.
+    pub(crate) fn keep(&self, key: &LiveKey, value: &[u8]) -> io::Result<()> {
+        let text = [sha256_hex(value).as_bytes(), b"\n", value].concat();
+        self.write_whole(&self.live_file(key), &text)
     }
 
-    /// Forgets a workspace.
-    pub(crate) fn forget(&self, id: &Id) -> io::Result<()> {
-        disk::remove(&self.workspace(id))
+    /// Forgets what was live.
+    pub(crate) fn forget(&self, key: &LiveKey) -> io::Result<()> {
+        disk::remove(&self.live_file(key))
     }
 
-    /// The manifests that are kept, but for damaged ones.
-    pub(crate) fn workspaces(&self) -> io::Result<Vec<(Id, Vec<u8>)>> {
-        let mut workspaces = Vec::new();
-        for (name, _) in disk::list(&self.root.join("workspaces"))? {
-            let Ok(id) = Id::parse(&name) else { continue };
-            let text = disk::read(&self.workspace(&id), MAX_MANIFEST_BYTES as u64 + 100)?;
-            match text.split_at_checked(Digest::HEX_DIGITS + 1) {
-                Some((hash, manifest)) if hash == format!("{}\n", sha256_hex(manifest)).as_bytes() => {
-                    workspaces.push((id, manifest.to_vec()));
+    /// What is kept of what is live, but for what is damaged.
+    pub(crate) fn live(&self) -> io::Result<Vec<(LiveKey, Vec<u8>)>> {
+        let mut live = Vec::new();
+        for kind in Kind::ALL {
+            for (name, _) in disk::list(&self.root.join(kind.folder()))? {
+                let Ok(id) = Id::parse(&name) else { continue };
+                let key = LiveKey { id, kind };
+                let text = disk::read(&self.live_file(&key), MAX_BYTES as u64 + 100)?;
+                match text.split_at_checked(Digest::HEX_DIGITS + 1) {
+                    Some((hash, value)) if hash == format!("{}\n", sha256_hex(value)).as_bytes() => {
+                        live.push((key, value.to_vec()));
+                    }
+                    _ => {
+                        tracing::warn!(target: crate::LOG_TARGET, workspace = %key.id, "the cache has a damaged manifest");
+                    }
                 }
-                _ => tracing::warn!(target: crate::LOG_TARGET, workspace = %id, "the cache has a damaged manifest"),
             }
         }
-        Ok(workspaces)
+        Ok(live)
     }
 
     /// Notes that all of it was the newest then.
@@ -168,8 +174,8 @@ impl Cache {
         self.root.join("blobs").join(&name[..2]).join(&name[2..])
     }
 
-    fn workspace(&self, id: &Id) -> PathBuf {
-        self.root.join("workspaces").join(id.as_str())
+    fn live_file(&self, key: &LiveKey) -> PathBuf {
+        self.root.join(key.kind.folder()).join(key.id.as_str())
     }
 }
 
@@ -190,10 +196,13 @@ mod tests {
     #[test]
     fn what_is_kept_is_there_after_a_restart_for_its_owner_alone() {
         let home = tempfile::tempdir().unwrap();
-        let (id, at) = (Id::parse("ws").unwrap(), Timestamp::from_second(1_800_000_000).unwrap());
+        let key = |kind| LiveKey { id: Id::parse("ws").unwrap(), kind };
+        let (both, at) = (Kind::ALL.map(key), Timestamp::from_second(1_800_000_000).unwrap());
         let cache = open(home.path(), 100);
         assert!(cache.write(digest(b"one"), b"one").unwrap());
-        cache.keep(&id, b"{}").unwrap();
+        for (key, value) in both.iter().zip([b"{}", b"[]"]) {
+            cache.keep(key, value).unwrap();
+        }
         cache.confirm(at).unwrap();
         let taken = Cache::open(
             &options::Cache { dir: home.path().join("cache"), max_bytes: 1 },
@@ -204,27 +213,32 @@ mod tests {
         let cache = open(home.path(), 100);
         assert!(cache.has(digest(b"one"), 3) && !cache.has(digest(b"two"), 3) && cache.bytes() == 3);
         assert_eq!(cache.read(digest(b"one")).unwrap(), b"one");
-        assert_eq!((cache.workspaces().unwrap(), cache.confirmed()), (vec![(id, b"{}".to_vec())], Some(at)));
+        let [newest, canary] = both;
+        let kept = vec![(newest, b"{}".to_vec()), (canary.clone(), b"[]".to_vec())];
+        assert_eq!((cache.live().unwrap(), cache.confirmed()), (kept, Some(at)));
         for path in [home.path().join("cache"), cache.root.clone(), cache.root.join("blobs")] {
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o700);
         }
         for path in [cache.blob(digest(b"one")), cache.root.join("workspaces/ws")] {
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
         }
+        cache.forget(&canary).unwrap();
+        assert_eq!(cache.live().unwrap().len(), 1);
     }
 
     #[test]
     fn what_is_not_as_its_hash_says_counts_as_not_there() {
         let home = tempfile::tempdir().unwrap();
-        let (cache, id) = (open(home.path(), 100), Id::parse("ws").unwrap());
+        let cache = open(home.path(), 100);
+        let key = LiveKey { id: Id::parse("ws").unwrap(), kind: Kind::Newest };
         cache.write(digest(b"one"), b"one").unwrap();
-        cache.keep(&id, b"{}").unwrap();
+        cache.keep(&key, b"{}").unwrap();
         fs::write(cache.blob(digest(b"one")), "two").unwrap();
-        let manifest = fs::read_to_string(cache.workspace(&id)).unwrap();
-        fs::write(cache.workspace(&id), manifest.replace("{}", "[]")).unwrap();
+        let manifest = fs::read_to_string(cache.live_file(&key)).unwrap();
+        fs::write(cache.live_file(&key), manifest.replace("{}", "[]")).unwrap();
         assert_eq!(cache.read(digest(b"one")).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert!(!cache.has(digest(b"one"), 3) && cache.bytes() == 0);
-        assert!(cache.workspaces().unwrap().is_empty());
+        assert!(cache.live().unwrap().is_empty());
     }
 
     #[test]

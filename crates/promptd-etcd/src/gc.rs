@@ -9,11 +9,12 @@ use jiff::Timestamp;
 use promptd_core::{digest::Digest, text::hex};
 
 use crate::{
+    candidate::Candidate,
     client::{Client, MAX_OPERATIONS, delete, unchanged},
     clock,
     error::{Error, ErrorKind},
-    layout::{self, Prefix},
-    manifest::Manifest,
+    layout::{self, Kind, LiveKey, Prefix},
+    manifest::{InvalidManifest, Manifest},
     proto::KeyValue,
 };
 
@@ -35,7 +36,8 @@ pub async fn collect(client: &Client, prefix: &Prefix, keep: usize) -> Result<Re
     let histories = client.list(&prefix.histories()).await?;
     let (kept, surplus) = split(histories.keys, keep.max(1));
     let revisions = remove(client, surplus).await?;
-    let held = read(client, kept, clock::timestamp()).await?;
+    let mut held = read(client, kept, clock::timestamp()).await?;
+    held.files.extend(live_files(client, prefix).await?);
     let uploads = client.list(&prefix.uploads()).await?.keys;
     remove(client, uploads.into_iter().filter(|kv| kv.mod_revision <= held.old).collect()).await?;
     let blobs = client.list(&prefix.blobs()).await?.keys;
@@ -77,10 +79,7 @@ async fn read(client: &Client, keys: Vec<KeyValue>, now: Timestamp) -> Result<He
     let keys: Vec<_> = keys.into_iter().map(|kv| kv.key).collect();
     for keys in keys.chunks(MAX_OPERATIONS) {
         for kv in client.get_all(keys.to_vec(), 0).await?.into_iter().flatten() {
-            let key = String::from_utf8_lossy(&kv.key);
-            // What it names cannot be known: then nothing may be removed.
-            let manifest = Manifest::read(&kv.value)
-                .map_err(|why| Error::new(ErrorKind::Invalid, format!("{key} in etcd: {why}")))?;
+            let manifest = Manifest::read(&kv.value).map_err(|why| unreadable(&kv.key, &why))?;
             let age: Duration = now.duration_since(manifest.time).try_into().unwrap_or_default();
             if age >= SPARED {
                 held.old = held.old.max(kv.mod_revision);
@@ -89,6 +88,29 @@ async fn read(client: &Client, keys: Vec<KeyValue>, now: Timestamp) -> Result<He
         }
     }
     Ok(held)
+}
+
+/// The files of what is live: while a canary runs, two states of a workspace are, whatever is kept of its history.
+async fn live_files(client: &Client, prefix: &Prefix) -> Result<BTreeSet<Digest>, Error> {
+    let mut files = BTreeSet::new();
+    let keys: Vec<_> = client.list(&prefix.live()).await?.keys.into_iter().map(|kv| kv.key).collect();
+    for keys in keys.chunks(MAX_OPERATIONS) {
+        for kv in client.get_all(keys.to_vec(), 0).await?.into_iter().flatten() {
+            let manifest = match prefix.parse_live(&kv.key) {
+                Some(Ok(LiveKey { kind: Kind::Newest, .. })) => Manifest::read(&kv.value),
+                Some(Ok(LiveKey { kind: Kind::Canary, .. })) => Candidate::read(&kv.value).map(|read| read.manifest),
+                _ => continue,
+            };
+            let manifest = manifest.map_err(|why| unreadable(&kv.key, &why))?;
+            files.extend(manifest.files.values().map(|file| file.sha256));
+        }
+    }
+    Ok(files)
+}
+
+/// What it names cannot be known: then nothing may be removed.
+fn unreadable(key: &[u8], why: &InvalidManifest) -> Error {
+    Error::new(ErrorKind::Invalid, format!("{} in etcd: {why}", String::from_utf8_lossy(key)))
 }
 
 /// Removes the keys that are as they were listed.

@@ -1,11 +1,15 @@
 //! Where everything is in etcd.
 //!
 //! Below the prefix: `blobs/SHA256` has the bytes of a file, `workspaces/ID` the newest manifest of a workspace,
-//! `history/ID/SEQUENCE` every manifest that was, and `uploads/ID/SHA256` that a file was uploaded for a workspace.
+//! `workspaces-canary/ID` what is tried out of it, `history/ID/SEQUENCE` every manifest that was, and `uploads/ID/SHA256` that a
+//! file was uploaded for a workspace.
 
 use std::fmt;
 
-use promptd_core::{digest::Digest, id::Id};
+use promptd_core::{
+    digest::Digest,
+    id::{Id, InvalidId},
+};
 
 /// The start of all keys: one `/` before each of its names, none at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +17,36 @@ pub struct Prefix(String);
 
 /// The grammar of a [`Prefix`] as a regular expression; a `/` at the end is left out.
 pub const PREFIX_PATTERN: &str = r"^(/[A-Za-z0-9._-]+)+/?$";
+
+/// A key of what is live.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LiveKey {
+    pub(crate) id: Id,
+    pub(crate) kind: Kind,
+}
+
+/// What of a workspace is live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Its newest manifest.
+    Newest,
+    /// What is tried out.
+    Canary,
+}
+
+impl Kind {
+    /// Both.
+    pub(crate) const ALL: [Self; 2] = [Self::Newest, Self::Canary];
+
+    /// The name that such keys are below, here and in the cache. Canaries are beside workspaces, so that one range and one watch
+    /// has both, and what one transaction changed is seen together.
+    pub(crate) fn folder(self) -> &'static str {
+        match self {
+            Self::Newest => "workspaces",
+            Self::Canary => "workspaces-canary",
+        }
+    }
+}
 
 /// The keys from one on, up to another that is not among them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,11 +91,32 @@ impl Prefix {
     }
 
     pub(crate) fn workspace(&self, id: &Id) -> Vec<u8> {
-        format!("{}/workspaces/{id}", self.0).into_bytes()
+        self.live_key(Kind::Newest, id).into_bytes()
     }
 
     pub(crate) fn workspaces(&self) -> KeyRange {
-        below(&format!("{}/workspaces/", self.0))
+        below(&format!("{}/{}/", self.0, Kind::Newest.folder()))
+    }
+
+    pub(crate) fn canary(&self, id: &Id) -> Vec<u8> {
+        self.live_key(Kind::Canary, id).into_bytes()
+    }
+
+    /// The newest manifests and what is tried out.
+    pub(crate) fn live(&self) -> KeyRange {
+        KeyRange { from: below(&format!("{}/{}/", self.0, Kind::Canary.folder())).from, to: self.workspaces().to }
+    }
+
+    pub(crate) fn live_key(&self, kind: Kind, id: &Id) -> String {
+        format!("{}/{}/{id}", self.0, kind.folder())
+    }
+
+    /// What a key of [`live`](Self::live) is of; `None`: another program's. The error is of a name that is no id.
+    pub(crate) fn parse_live(&self, key: &[u8]) -> Option<Result<LiveKey, InvalidId>> {
+        let rest = std::str::from_utf8(key).ok()?.strip_prefix(&self.0)?.strip_prefix('/')?;
+        let (folder, name) = rest.split_once('/')?;
+        let kind = Kind::ALL.into_iter().find(|kind| kind.folder() == folder)?;
+        Some(Id::parse(name).map(|id| LiveKey { id, kind }))
     }
 
     /// Ten digits, so that keys are in the order of their numbers.
@@ -121,6 +176,24 @@ mod tests {
         assert!(has(prefix.history(&a, 1)) && has(prefix.history(&a, 9_999_999_999)));
         assert!(!has(prefix.history(&ab, 1)) && !has(prefix.workspace(&a)) && !has(b"/p/history/a".to_vec()));
         assert!(prefix.history(&a, 9) < prefix.history(&a, 10));
-        assert_eq!(name(&prefix.workspace(&ab)), Some("a-b"));
+        assert_eq!(name(&prefix.blob(Digest::default())), Some(Digest::default().to_hex().as_str()));
+    }
+
+    #[test]
+    fn what_is_live_is_one_range() {
+        let prefix = Prefix::parse("/p").unwrap();
+        let id = Id::parse("a-b").unwrap();
+        let KeyRange { from, to } = prefix.live();
+        let has = |key: &[u8]| *from <= *key && *key < *to;
+        for kind in Kind::ALL {
+            let key = prefix.live_key(kind, &id);
+            assert!(has(key.as_bytes()));
+            assert_eq!(prefix.parse_live(key.as_bytes()), Some(Ok(LiveKey { id: id.clone(), kind })));
+        }
+        assert!(!has(&prefix.history(&id, 1)) && !has(&prefix.blob(Digest::default())));
+        assert!(prefix.parse_live(b"/p/workspaces/no id").unwrap().is_err());
+        for other in [&b"/p/workspaces.old/a"[..], b"/p/workspaces", b"/q/workspaces/a", b"/p/history/a/1"] {
+            assert!(prefix.parse_live(other).is_none());
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Workspaces in etcd: read, watched, cached, published.
 //!
 //! [`Mirror`] follows everything below a prefix and has each workspace as a tree of bytes; what those mean is not known here.
-//! [`publish`] writes workspaces in one transaction, [`upload`] files before it, [`history`] reads earlier states, [`gc`] removes
-//! what nothing needs. [`layout`] says where everything is.
+//! [`publish`] writes workspaces in one transaction, [`upload`] files before it, [`canary`] ends what only some turns get, [`history`]
+//! reads earlier states, [`gc`] removes what nothing needs. [`layout`] says where everything is.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 #![warn(unreachable_pub)]
@@ -10,6 +10,8 @@
 mod batch;
 mod blobs;
 mod cache;
+pub mod canary;
+mod candidate;
 mod client;
 mod clock;
 mod disk;
@@ -26,6 +28,7 @@ mod status;
 mod tree;
 pub mod upload;
 
+pub use candidate::Candidate;
 pub use client::Client;
 pub use error::{Error, ErrorKind};
 pub use manifest::{FORMAT, FileEntry, MAX_FILE_BYTES, MAX_FILES, MAX_WORKSPACE_BYTES, Manifest, is_path};

@@ -32,6 +32,8 @@ pub struct Manifest {
     pub message: String,
     /// When, by the clock of who published it.
     pub time: Timestamp,
+    /// The revision whose files it has again, where it ended a canary.
+    pub again: Option<Digest>,
     /// Its files by path.
     pub files: BTreeMap<String, FileEntry>,
 }
@@ -47,7 +49,7 @@ pub struct FileEntry {
 
 /// What is wrong with a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidManifest(String);
+pub struct InvalidManifest(pub(crate) String);
 
 impl fmt::Display for InvalidManifest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,6 +66,8 @@ struct Written {
     author: String,
     message: String,
     time: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    again: Option<String>,
     files: BTreeMap<String, WrittenFile>,
 }
 
@@ -96,7 +100,7 @@ impl Manifest {
     }
 
     fn check(written: Written) -> Result<Self, String> {
-        let Written { sequence, parent, author, message, time, files, .. } = written;
+        let Written { sequence, parent, author, message, time, again, files, .. } = written;
         let digest = |text: &str| hex::bytes(text).map(Digest).ok_or_else(|| format!("`{text}` is not a SHA-256"));
         if files.len() > MAX_FILES {
             return Err(format!("it has {} files, of {MAX_FILES} at most", files.len()));
@@ -123,6 +127,7 @@ impl Manifest {
             author,
             message,
             time: time.parse().map_err(|_| format!("`{time}` is not a time"))?,
+            again: again.as_deref().map(digest).transpose()?,
             files: files.collect::<Result<_, String>>()?,
         })
     }
@@ -140,6 +145,7 @@ impl Manifest {
             author: self.author.clone(),
             message: self.message.clone(),
             time: self.time.to_string(),
+            again: self.again.map(Digest::to_hex),
             files: self.files.iter().map(file).collect(),
         };
         // Texts and numbers alone: writing them cannot fail.
@@ -172,6 +178,7 @@ mod tests {
             author: "dana".to_owned(),
             message: "Shorter.".to_owned(),
             time: "2026-11-29T13:00:00Z".parse().unwrap(),
+            again: None,
             files: [("AGENTS.md".to_owned(), file(1)), ("skills/tides/SKILL.md".to_owned(), file(2))].into(),
         }
     }
@@ -179,6 +186,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         assert_eq!(Manifest::read(&manifest().write()), Ok(manifest()));
+        let again = Manifest { again: Some(Digest([6; 32])), ..manifest() };
+        assert_eq!(Manifest::read(&again.write()), Ok(again));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use promptd_core::{
+    canary::{Canary, Key, Share},
     digest::{Digest, sha256_hex},
     id::Id,
     text::hex,
@@ -10,6 +11,8 @@ use promptd_core::{
 
 use crate::{
     batch::{Batch, OPERATION_BYTES},
+    canary,
+    candidate::{Candidate, MAX_LINE_BYTES},
     client::{Client, MAX_OPERATIONS, MAX_REQUEST_BYTES, put, unchanged},
     clock,
     error::{Error, ErrorKind},
@@ -31,6 +34,15 @@ pub struct Publication {
     pub files: BTreeMap<String, Vec<u8>>,
     /// The revision that it was made from, which must be the newest; `None`: whichever is.
     pub base: Option<Digest>,
+}
+
+/// Which turns get what is published, where not all do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trial {
+    /// How many of them.
+    pub share: Share,
+    /// What decides.
+    pub by: Key,
 }
 
 /// Who publishes, and why.
@@ -78,20 +90,28 @@ pub async fn heads(client: &Client, prefix: &Prefix, ids: &[Id]) -> Result<Vec<O
     ids.iter().zip(found).map(head).collect()
 }
 
-/// Publishes workspaces: all of them, or none. A reader sees the old state of each or the new one.
+/// Publishes workspaces: all of them, or none. A reader sees the old state of each or the new one. With a trial only some
+/// turns get what is published, until [`canary::promote`] or [`canary::abort`].
 pub async fn publish(
     client: &Client,
     prefix: &Prefix,
     publications: &[Publication],
     note: &Note,
+    trial: Option<Trial>,
 ) -> Result<Vec<Published>, Error> {
     check(publications)?;
     let ids: Vec<Id> = publications.iter().map(|publication| publication.id.clone()).collect();
+    canary::none_may_run(client, prefix, &ids).await?;
     let heads = heads(client, prefix, &ids).await?;
     let mut results = Vec::new();
     let mut next = Vec::new();
     for (publication, head) in publications.iter().zip(&heads) {
         must_be_newest(publication, head.as_ref())?;
+        if trial.is_some() && head.is_none() {
+            let message =
+                format!("{}: there is nothing to try it against: publish it without a canary", publication.id);
+            return Err(Error::new(ErrorKind::Invalid, message));
+        }
         let files = entries(&publication.files);
         match head {
             Some(head) if head.manifest.files == files => results.push(published(&publication.id, head, false)),
@@ -99,7 +119,7 @@ pub async fn publish(
         }
     }
     write_blobs(client, prefix, &next).await?;
-    results.extend(flip(client, prefix, &next).await?);
+    results.extend(flip(client, prefix, &next, trial).await?);
     results.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(results)
 }
@@ -148,7 +168,9 @@ fn check(publications: &[Publication]) -> Result<(), Error> {
 
 fn must_be_newest(publication: &Publication, head: Option<&Head>) -> Result<(), Error> {
     match (publication.base, head) {
-        (Some(base), Some(head)) if base != head.revision => Err(conflict(&publication.id, Some(head))),
+        (Some(base), Some(head)) if base != head.revision && Some(base) != head.manifest.again => {
+            Err(conflict(&publication.id, Some(head)))
+        }
         (Some(_), None) => Err(conflict(&publication.id, None)),
         _ => Ok(()),
     }
@@ -180,6 +202,7 @@ fn manifest(head: Option<&Head>, files: BTreeMap<String, FileEntry>, note: &Note
         author: note.author.clone(),
         message: note.message.clone(),
         time: clock::timestamp(),
+        again: None,
         files,
     }
 }
@@ -201,11 +224,15 @@ async fn write_blobs(client: &Client, prefix: &Prefix, next: &[Next<'_>]) -> Res
     batch.finish().await
 }
 
-/// Makes the manifests the newest, all of them or none.
-async fn flip(client: &Client, prefix: &Prefix, next: &[Next<'_>]) -> Result<Vec<Published>, Error> {
-    if next.is_empty() {
-        return Ok(Vec::new());
-    }
+/// Makes the manifests the newest, or what is tried out, all of them or none.
+async fn flip(
+    client: &Client,
+    prefix: &Prefix,
+    next: &[Next<'_>],
+    trial: Option<Trial>,
+) -> Result<Vec<Published>, Error> {
+    let Some((_, _, first)) = next.first() else { return Ok(Vec::new()) };
+    let canary = trial.map(|trial| canary_of(trial, first)).transpose()?;
     let (mut compare, mut operations, mut results) = (Vec::new(), Vec::new(), Vec::new());
     let mut size = 0;
     for (publication, head, manifest) in next {
@@ -218,10 +245,14 @@ async fn flip(client: &Client, prefix: &Prefix, next: &[Next<'_>]) -> Result<Vec
             return Err(Error::new(ErrorKind::Invalid, message));
         }
         let (newest, past) = (prefix.workspace(id), prefix.history(id, manifest.sequence));
-        size += 2 * (json.len() + newest.len() + past.len() + OPERATION_BYTES);
+        size += 2 * (json.len() + newest.len() + past.len() + OPERATION_BYTES) + MAX_LINE_BYTES;
         compare.push(unchanged(newest.clone(), head.map_or(0, |head| head.mod_revision)));
+        compare.push(unchanged(prefix.canary(id), 0));
         results.push(Published { id: id.clone(), revision: digest(&json), sequence: manifest.sequence, is_new: true });
-        operations.push(put(newest, json.clone()));
+        operations.push(match &canary {
+            Some(canary) => put(prefix.canary(id), Candidate::write(canary, &json)),
+            None => put(newest, json.clone()),
+        });
         operations.push(put(past, json));
     }
     if size > MAX_REQUEST_BYTES {
@@ -241,9 +272,17 @@ async fn flip(client: &Client, prefix: &Prefix, next: &[Next<'_>]) -> Result<Vec
     if answer.succeeded { Ok(results) } else { Err(lost_race(client, prefix, next).await?) }
 }
 
+/// The canary of all that is published together. The salt is of the first manifest, so that each canary has another one.
+fn canary_of(trial: Trial, first: &Manifest) -> Result<Canary, Error> {
+    const SALT_DIGITS: usize = 16;
+    let salt = digest(&first.write()).to_hex()[..SALT_DIGITS].to_owned();
+    Canary::new(trial.share, trial.by, salt).map_err(|why| Error::new(ErrorKind::Invalid, why))
+}
+
 /// Who was faster.
 async fn lost_race(client: &Client, prefix: &Prefix, next: &[Next<'_>]) -> Result<Error, Error> {
     let ids: Vec<Id> = next.iter().map(|(publication, _, _)| publication.id.clone()).collect();
+    canary::none_may_run(client, prefix, &ids).await?;
     let now = heads(client, prefix, &ids).await?;
     let revision = |head: Option<&Head>| head.map(|head| head.mod_revision);
     let mut pairs = next.iter().zip(&now);
@@ -254,7 +293,7 @@ async fn lost_race(client: &Client, prefix: &Prefix, next: &[Next<'_>]) -> Resul
     ))
 }
 
-fn published(id: &Id, head: &Head, is_new: bool) -> Published {
+pub(crate) fn published(id: &Id, head: &Head, is_new: bool) -> Published {
     Published { id: id.clone(), revision: head.revision, sequence: head.manifest.sequence, is_new }
 }
 

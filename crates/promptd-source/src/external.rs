@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use promptd_core::{
+    canary::Canary,
     finding::Finding,
     id::Id,
     workspace::{Snapshot, Tree},
@@ -21,7 +22,9 @@ pub trait External: Send + Sync {
 pub struct ExternalWorkspace {
     /// Its newest state that can be used, which never changes; `None`: there never was one.
     pub tree: Option<Arc<dyn Tree + Send + Sync>>,
-    /// Why a newer one cannot be used.
+    /// What some turns get instead of it, and which.
+    pub candidate: Option<(Canary, Arc<dyn Tree + Send + Sync>)>,
+    /// Why a newer one, or a candidate, cannot be used.
     pub fault: Option<Finding>,
 }
 

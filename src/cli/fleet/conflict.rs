@@ -33,7 +33,8 @@ pub(super) async fn find<'w>(
     for (workspace, base) in workspaces {
         let id = workspace.id_of();
         let newest = connection.newest(id).await?;
-        if newest.as_ref().is_some_and(|newest| newest.revision == base) {
+        // What a canary ended with again is what the folder was made from.
+        if newest.as_ref().is_some_and(|newest| newest.revision == base || newest.manifest.again == Some(base)) {
             continue;
         }
         let before = match connection.find(id, &base.to_hex()).await? {

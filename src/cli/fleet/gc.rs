@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use promptd_etcd::gc::{Removed, collect};
 
-use super::place::{Connection, Place, failure};
-use crate::cli::{CommandResult, Failure, counted, print};
+use super::place::{Place, failure};
+use crate::cli::{CommandResult, counted, print};
 
 /// Removes all but the newest revisions of each published workspace, and the files that no revision has.
 ///
@@ -22,9 +22,7 @@ pub(in crate::cli) struct Arguments {
 pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
     let Arguments { keep, place } = arguments;
     let Removed { revisions, blobs } = place.run(async |connection| {
-        let Connection::Etcd(etcd) = connection else {
-            return Err(Failure::run("gc needs etcd itself: give --to etcd://HOST:PORT/PREFIX"));
-        };
+        let etcd = connection.etcd("gc")?;
         let keep = usize::try_from(*keep).unwrap_or(usize::MAX);
         collect(&etcd.client, &etcd.prefix, keep).await.map_err(|e| failure(&e))
     })?;

@@ -1,6 +1,7 @@
-//! The commands of published workspaces: `publish`, `pull`, `history`, `rollback`, `gc`.
+//! The commands of published workspaces: `publish`, `promote`, `abort`, `pull`, `history`, `rollback`, `gc`.
 
 mod base;
+pub(super) mod canary;
 mod conflict;
 mod difference;
 pub(super) mod gc;

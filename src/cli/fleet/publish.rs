@@ -16,7 +16,9 @@ use promptd_etcd::{
 #[cfg(feature = "record")]
 use super::rehearsal::Rehearsal;
 use super::{
-    Author, base, conflict,
+    Author, base,
+    canary::Canary,
+    conflict,
     difference::difference,
     place::{Connection, Files, Place},
     shown,
@@ -30,7 +32,8 @@ use crate::cli::{
 /// Publishes workspaces to etcd, or through a promptd: all that are given, or none.
 ///
 /// It checks them first, and an error stops it; then it shows what prompts change, as `promptd diff` does. Every file is published but those whose name, or a folder's on the way, begins
-/// with a dot. Where a folder was made by `promptd pull` and someone has published since, both changes are shown and nothing is published.
+/// with a dot. Where a folder was made by `promptd pull` and someone has published since, both changes are shown and nothing is published. With `--canary`
+/// only some turns get it.
 ///
 /// Exits with 1 if a workspace has errors, a gate is exceeded or someone has published since, 2 if it could not be done.
 #[derive(clap::Args)]
@@ -53,6 +56,8 @@ pub(in crate::cli) struct Arguments {
     #[cfg(feature = "record")]
     #[command(flatten)]
     rehearsal: Rehearsal,
+    #[command(flatten)]
+    canary: Canary,
     #[command(flatten)]
     author: Author,
     #[command(flatten)]
@@ -85,7 +90,7 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
     let publications: Vec<_> = changes.iter().map(Change::publication).collect();
     let note = Note { author: author.author.clone(), message: message.clone() };
     let (published, conflicts) = place.run(async |connection| {
-        let published = connection.publish(&publications, &note).await;
+        let published = connection.publish(&publications, &note, arguments.canary.trial()).await;
         let is_conflict = published.as_ref().is_err_and(|not| not.is_conflict);
         let conflicts = if is_conflict { conflict::find(connection, bases(&changes)).await? } else { Vec::new() };
         Ok((published, conflicts))

@@ -89,8 +89,8 @@ impl External for Fleet {
     }
 
     fn workspace(&self, id: &Id) -> Option<ExternalWorkspace> {
-        let promptd_etcd::Workspace { tree, fault } = self.mirror.get()?.workspace(id)?;
-        Some(ExternalWorkspace { tree, fault })
+        let promptd_etcd::Workspace { tree, candidate, fault } = self.mirror.get()?.workspace(id)?;
+        Some(ExternalWorkspace { tree, candidate, fault })
     }
 }
 

@@ -254,8 +254,8 @@ pub(super) fn backend(
         store: Arc::clone(store),
         // No call is served before the source has started.
         profiles: Arc::new(move || source.get().map(Source::profiles).unwrap_or_default()),
-        read_workspace_file: Arc::new(move |snapshot, path| match &external {
-            Some(external) => promptd_source::read_file_beside(&**external, snapshot, path, &options),
+        read_workspace_file: Arc::new(move |snapshot, side, path| match &external {
+            Some(external) => promptd_source::read_file_beside(&**external, snapshot, side, path, &options),
             None => promptd_source::read_workspace_file(snapshot, path, &options),
         }),
         clock: Arc::new(Timestamp::now),

@@ -67,7 +67,7 @@ impl External for Proposed<'_> {
 
     fn workspace(&self, id: &Id) -> Option<ExternalWorkspace> {
         match self.trees.get(id) {
-            Some(tree) => Some(ExternalWorkspace { tree: Some(Arc::clone(tree) as _), fault: None }),
+            Some(tree) => Some(ExternalWorkspace { tree: Some(Arc::clone(tree) as _), candidate: None, fault: None }),
             None => self.others.workspace(id),
         }
     }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 #[cfg(feature = "etcd")]
 use super::admin::Publisher;
+use super::revisions::side_of;
 #[cfg(feature = "memory")]
 use super::sessions::Memory;
 use crate::grpc::{
@@ -15,8 +16,9 @@ use crate::grpc::{
         auth::{Access, Caller},
     },
 };
-use promptd_contract::{encode, proto};
+use promptd_contract::{decode::AssembleRequest, encode, proto};
 use promptd_core::{
+    canary::Side,
     digest::Digest,
     finding::{Code, Finding, Place},
     globs::SkillFilter,
@@ -25,14 +27,14 @@ use promptd_core::{
     workspace::{FileBytes, MANIFEST, ReadError, Snapshot},
     yaml::nearest,
 };
-use promptd_source::store::{Loaded, Pinned, State, Store};
+use promptd_source::store::{Candidate, Loaded, Pinned, State, Store};
 
 /// The clock of turns that bring none, and of nothing else.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Reads a file of a workspace as it is on the disk now, by its path: `workspace.yaml`, a document, or a skill's file, relative to
-/// the workspace or `@shared/…`. It may block.
-pub type ReadWorkspaceFile = Arc<dyn Fn(&Snapshot, &str) -> Result<FileBytes, ReadError> + Send + Sync>;
+/// the workspace or `@shared/…`; of the side of a canary that the snapshot is. It may block.
+pub type ReadWorkspaceFile = Arc<dyn Fn(&Snapshot, Side, &str) -> Result<FileBytes, ReadError> + Send + Sync>;
 
 /// Returns the profiles in use.
 pub type Profiles = Arc<dyn Fn() -> Arc<ProfileSet> + Send + Sync>;
@@ -125,7 +127,30 @@ impl Backend {
         }
     }
 
-    /// The newest revision of the workspace that was found.
+    /// The workspace that was found, as a turn gets it: at the revision that its request names, else while a canary runs at its
+    /// side of that. The side is also that of a named revision.
+    pub(super) fn of_turn(
+        &self,
+        found: &Found,
+        request: &AssembleRequest,
+        caller: &Caller,
+    ) -> Result<(Arc<Loaded>, Option<Side>), Error> {
+        let revision = request.revision.as_deref();
+        let loaded = self.at(found, &request.workspace, revision, caller)?;
+        let Some(State::Ready(newest)) = found.0.as_deref() else { return Ok((loaded, None)) };
+        let Some(Candidate { canary, loaded: candidate }) = &newest.candidate else { return Ok((loaded, None)) };
+        if revision.is_some() {
+            let side = side_of(newest, &loaded);
+            return Ok((loaded, side));
+        }
+        let session = request.session.as_ref().map(|session| session.id.as_str());
+        Ok(match canary.side(&request.turn, session) {
+            Side::Stable => (loaded, Some(Side::Stable)),
+            Side::Candidate => (Arc::clone(candidate), Some(Side::Candidate)),
+        })
+    }
+
+    /// The newest revision of the workspace that was found; while a canary runs the stable side.
     pub(super) fn newest(&self, found: &Found, id: &Id, caller: &Caller) -> Result<Arc<Loaded>, Error> {
         match found.0.as_deref() {
             Some(State::Ready(loaded)) => Ok(Arc::clone(loaded)),

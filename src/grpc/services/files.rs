@@ -6,6 +6,7 @@ use super::backend::{ReadWorkspaceFile, own_profile};
 use crate::grpc::pipeline::Error;
 use promptd_contract::{encode::SkillAccess, proto};
 use promptd_core::{
+    canary::Side,
     digest::Digest,
     globs::SkillFilter,
     profile::{Body, SectionSpec},
@@ -15,9 +16,11 @@ use promptd_core::{
 /// The most bytes of a file in one answer.
 const MAX_FILE_BYTES: usize = 1 << 20;
 
-/// A file of a skill that the caller may read; `file` is relative to the skill's folder, empty for SKILL.md.
+/// A file of a skill that the caller may read; `file` is relative to the skill's folder, empty for SKILL.md. `side`: which one of a
+/// canary the snapshot is.
 pub(super) fn read_skill(
     snapshot: &Snapshot,
+    side: Side,
     name: &str,
     file: &str,
     access: SkillAccess<'_>,
@@ -31,7 +34,7 @@ pub(super) fn read_skill(
         return Err(missing("skill file", file));
     }
     let path = format!("{}/{file}", skill.folder);
-    let (content, sha256) = contents(snapshot, &[&path], read, || missing("skill file", file))?;
+    let (content, sha256) = contents(snapshot, side, &[&path], read, || missing("skill file", file))?;
     let files = skill.files.iter().map(|bundled| bundled.path.to_string()).collect();
     let path = match access.hidden_layers(snapshot).number(&path) {
         Some(number) => format!("{LAYERS_FOLDER}/{number}/{name}/{file}"),
@@ -63,7 +66,7 @@ pub(super) fn read_file(
         Some(_) if !parts.is_empty() => parts.iter().map(|part| &*part.file).collect(),
         _ => vec![path],
     };
-    let (content, sha256) = contents(snapshot, &files, read, || missing("file", path))?;
+    let (content, sha256) = contents(snapshot, Side::Stable, &files, read, || missing("file", path))?;
     Ok(proto::ReadFileResponse { content, sha256 })
 }
 
@@ -134,6 +137,7 @@ fn missing(kind: &'static str, name: &str) -> Error {
 /// The bytes of a file, or of those of several layers with a blank line between them, and their hash.
 fn contents(
     snapshot: &Snapshot,
+    side: Side,
     files: &[&str],
     read: &ReadWorkspaceFile,
     missing: impl Fn() -> Error,
@@ -144,7 +148,9 @@ fn contents(
         if index > 0 {
             bytes.extend_from_slice(b"\n\n");
         }
-        match read(of, path) {
+        // Of layers all have the stable side.
+        let side = if of.id == snapshot.id { side } else { Side::Stable };
+        match read(of, side, path) {
             Ok(read) if read.total + bytes.len() as u64 > MAX_FILE_BYTES as u64 => {
                 let all = read.total + bytes.len() as u64;
                 return Err(Error::FileTooLarge { path: path.to_owned(), bytes: all, limit: MAX_FILE_BYTES });

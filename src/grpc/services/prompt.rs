@@ -22,6 +22,7 @@ use promptd_contract::{
     proto,
 };
 use promptd_core::{
+    canary::Side,
     finding::Finding,
     history::plan,
     id::Id,
@@ -65,6 +66,8 @@ pub(super) struct Checked {
     pub(super) decoded: Decoded,
     /// The workspace at its revision.
     pub(super) loaded: Arc<Loaded>,
+    /// Which side of a canary that is.
+    side: Option<Side>,
 }
 
 #[tonic::async_trait]
@@ -154,7 +157,7 @@ impl PromptService {
         bytes: usize,
         is_long: bool,
     ) -> Result<Response<Encoded>, Status> {
-        let Checked { decoded: Decoded { request, .. }, loaded } = &checked;
+        let Checked { decoded: Decoded { request, .. }, loaded, .. } = &checked;
         let budgets = chosen(&loaded.snapshot, request.profile.as_ref())?.counts_tokens();
         let counts = counts_long([request.encoding, budgets.then_some(Encoding::DEFAULT)], bytes);
         // A prompt that exceeds its budget is assembled and counted several times.
@@ -185,13 +188,12 @@ impl PromptService {
     }
 
     pub(super) fn look_up(&self, decoded: Decoded, found: &Found, caller: &Caller) -> Result<Checked, Error> {
-        let AssembleRequest { workspace, revision, .. } = &decoded.request;
-        let loaded = self.backend.at(found, workspace, revision.as_deref(), caller)?;
-        Ok(Checked { decoded, loaded })
+        let (loaded, side) = self.backend.of_turn(found, &decoded.request, caller)?;
+        Ok(Checked { decoded, loaded, side })
     }
 
     fn assemble(&self, checked: Checked) -> Result<Response<Encoded>, Error> {
-        let Checked { decoded: Decoded { request, record, session_position, caller }, loaded } = checked;
+        let Checked { decoded: Decoded { request, record, session_position, caller }, loaded, side } = checked;
         let snapshot = &loaded.snapshot;
         let profile = chosen(snapshot, request.profile.as_ref())?;
         let started = now();
@@ -219,6 +221,7 @@ impl PromptService {
             profile: profile.name.as_str(),
             rendered: &rendered.text,
             session_position,
+            side,
             shape: &request.shape,
         };
         let mut answer = Response::new(answer.encode());

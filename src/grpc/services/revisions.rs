@@ -6,17 +6,51 @@ use promptd_contract::{
     encode::{self, SkillAccess},
     proto,
 };
-use promptd_core::workspace::{LAYERS_FOLDER, Snapshot};
+use promptd_core::{
+    canary::Side,
+    workspace::{LAYERS_FOLDER, Snapshot},
+};
 use promptd_source::store::{Loaded, changed_paths};
 
-/// The revisions, each with what differs from the next one; the newest is first.
-pub(super) fn list_revisions(revisions: &[Arc<Loaded>], access: SkillAccess<'_>) -> proto::ListRevisionsResponse {
-    let older = revisions.iter().skip(1).map(Some).chain([None]);
+/// The revisions, each with what differs from the next one; the newest is first. A canary's candidate is behind what it was
+/// made from, `newest`, and has what differs from that.
+pub(super) fn list_revisions(
+    newest: &Loaded,
+    revisions: &[Arc<Loaded>],
+    access: SkillAccess<'_>,
+) -> proto::ListRevisionsResponse {
+    let is_candidate = |loaded: &Arc<Loaded>| side_of(newest, loaded) == Some(Side::Candidate);
+    let older = revisions.iter().enumerate().map(|(at, loaded)| {
+        if is_candidate(loaded) {
+            revisions.first()
+        } else {
+            revisions[at + 1..].iter().find(|older| !is_candidate(older))
+        }
+    });
     let revision = |(new, old): (&Arc<Loaded>, Option<&Arc<Loaded>>)| {
         let changed = old.map(|old| visible_changes(&old.snapshot, &new.snapshot, access)).unwrap_or_default();
-        encode::revision(&new.snapshot, new.at, changed, access)
+        encode::revision(&new.snapshot, new.at, changed, side_of(newest, new), access)
     };
     proto::ListRevisionsResponse { revisions: revisions.iter().zip(older).map(revision).collect() }
+}
+
+/// The candidate of a workspace's canary, if this is its revision, else the newest.
+pub(super) fn candidate_or_newest(newest: Arc<Loaded>, revision: &str) -> (Arc<Loaded>, Side) {
+    let candidate = newest.candidate.as_ref().map(|candidate| &candidate.loaded);
+    match candidate.filter(|candidate| candidate.snapshot.revision.as_str() == revision) {
+        Some(candidate) => (Arc::clone(candidate), Side::Candidate),
+        None => (newest, Side::Stable),
+    }
+}
+
+/// Which side of the canary of a workspace a revision of it is; `None`: none runs, or it is neither.
+pub(super) fn side_of(newest: &Loaded, revision: &Loaded) -> Option<Side> {
+    let candidate = &newest.candidate.as_ref()?.loaded;
+    if revision.snapshot.revision == newest.snapshot.revision {
+        Some(Side::Stable)
+    } else {
+        (revision.snapshot.revision == candidate.snapshot.revision).then_some(Side::Candidate)
+    }
 }
 
 /// The paths that differ, of those that the caller may see in either; of a hidden layer only that something does.

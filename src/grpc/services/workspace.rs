@@ -11,7 +11,7 @@ use super::{
     files::{hidden_reason, read_file, read_skill},
     page::Page,
     query::Query,
-    revisions::list_revisions,
+    revisions::{candidate_or_newest, list_revisions},
     watch::{Sent, Watch},
 };
 use crate::grpc::{
@@ -102,10 +102,10 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
     ) -> Result<Response<proto::ListRevisionsResponse>, Status> {
         let caller = Caller::of(&request);
         let id = caller.workspace(&request.get_ref().workspace_id)?;
-        self.newest(&id, &caller).await?;
+        let newest = self.newest(&id, &caller).await?;
         let revisions = self.backend.store.revisions(id.as_str()).ok_or_else(|| self.backend.unknown(&id, &caller))?;
         let heavy = revisions.iter().any(|loaded| loaded.snapshot.skills.len() > MAX_LISTED_IN_PLACE);
-        let list = move || list_revisions(&revisions, caller.skill_access(None));
+        let list = move || list_revisions(&newest, &revisions, caller.skill_access(None));
         Ok(Response::new(if heavy { run_heavy(&self.limits, list).await? } else { list() }))
     }
 
@@ -131,7 +131,8 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let caller = Caller::of(&request);
         let request = request.into_inner();
         let workspace = caller.workspace(&request.workspace_id)?;
-        let loaded = self.newest(&workspace, &caller).await?;
+        let newest = self.newest(&workspace, &caller).await?;
+        let (loaded, side) = candidate_or_newest(newest, &request.revision);
         let heavy = has_long_filter(request.skill_filter.as_ref());
         let raw = request.skill_filter;
         let filter = move || check_filter(raw);
@@ -139,7 +140,7 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let read = Arc::clone(&self.backend.read_workspace_file);
         let reading = run_blocking(&self.limits, move || {
             let access = caller.skill_access(filter.as_ref());
-            read_skill(&loaded.snapshot, &request.name, &request.file, access, &read)
+            read_skill(&loaded.snapshot, side, &request.name, &request.file, access, &read)
         });
         Ok(Response::new(reading.await??))
     }

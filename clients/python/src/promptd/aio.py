@@ -117,10 +117,16 @@ class AsyncPromptd:
         return self._pages("ListSkills", request)
 
     async def read_skill(
-        self, workspace: str, name: str, *, file: str = "", skill_filter: requests.SkillFilter | None = None
+        self,
+        workspace: str,
+        name: str,
+        *,
+        file: str = "",
+        skill_filter: requests.SkillFilter | None = None,
+        revision: str = "",
     ) -> answers.ReadSkillResponse:
-        """A skill's SKILL.md, or another of its files. Pass the filter of the turn that showed it."""
-        return await self._run(calls.read_skill(workspace, name, file, skill_filter))
+        """A skill's SKILL.md, or another of its files. Pass the filter and the revision of the prompt that showed it."""
+        return await self._run(calls.read_skill(workspace, name, file, skill_filter, revision))
 
     def list_profiles(self) -> AsyncIterator[answers.Profile]:
         """All profiles, in name order, page by page."""

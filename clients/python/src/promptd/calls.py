@@ -109,9 +109,12 @@ def read_file(workspace: str, path: str) -> Call[answers.ReadFileResponse]:
     return plain("ReadFile", {"workspace_id": workspace, "path": path})
 
 
-def read_skill(workspace: str, name: str, file: str, skill_filter: Any) -> Call[answers.ReadSkillResponse]:
+def read_skill(
+    workspace: str, name: str, file: str, skill_filter: Any, revision: str
+) -> Call[answers.ReadSkillResponse]:
     """ReadSkill."""
-    return plain("ReadSkill", {"workspace_id": workspace, "name": name, "file": file, "skill_filter": skill_filter})
+    values = {"name": name, "file": file, "skill_filter": skill_filter, "revision": revision}
+    return plain("ReadSkill", {"workspace_id": workspace, **values})
 
 
 def get_profile(name: str) -> Call[answers.Profile]:

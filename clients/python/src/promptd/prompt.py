@@ -47,6 +47,8 @@ class Prompt:
     """Texts for the user interface, not for the model."""
     session_position: int | None = None
     """Where the turn's stored session was read: with it the same turn gives the same prompt again. None: it names none."""
+    canary_side: names.CanarySide = "unspecified"
+    """While a canary runs on the workspace: which of its two sides this is."""
     request_id: str = ""
     """The call's name in the server's log."""
     stale: bool = False
@@ -78,6 +80,7 @@ class Prompt:
             allowed_tools=whole.allowed_tools,
             cards=whole.cards,
             session_position=whole.session_position,
+            canary_side=whole.canary_side,
             request_id=request_id,
         )
 

@@ -213,6 +213,6 @@ impl Fields for CarriedConversation {
 }
 
 /// An enum's number. None of the contract's is negative.
-fn number(value: impl Into<i32>) -> u64 {
+pub(super) fn number(value: impl Into<i32>) -> u64 {
     u64::from(value.into().unsigned_abs())
 }

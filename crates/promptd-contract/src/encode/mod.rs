@@ -31,10 +31,12 @@ pub use self::{
     },
 };
 use self::{
-    fields::{Card, Sent},
+    fields::{Card, Sent, number},
     sink::{Fields, Sink},
 };
+use crate::proto;
 use promptd_core::{
+    canary,
     digest::Digest,
     finding::{Code, Finding, Place},
     prompt::{Message, Prompt},
@@ -55,6 +57,8 @@ pub struct Answer<'a> {
     pub rendered: &'a str,
     /// Where the turn's session was read; `None`: it names none.
     pub session_position: Option<u64>,
+    /// Which side of a canary the revision is; `None`: neither.
+    pub side: Option<canary::Side>,
     /// What of it is sent.
     pub shape: &'a Shape,
 }
@@ -128,6 +132,9 @@ impl Fields for Answer<'_> {
         }
         if let Some(position) = self.session_position {
             sink.some_number(14, position);
+        }
+        if let Some(side) = self.side {
+            sink.number(15, number(proto::CanarySide::from(side)));
         }
     }
 

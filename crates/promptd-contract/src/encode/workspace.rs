@@ -8,6 +8,7 @@ use super::{
 };
 use crate::proto;
 use promptd_core::{
+    canary,
     finding::Finding,
     id::Id,
     text::clamped,
@@ -70,12 +71,13 @@ fn summary(
     }
 }
 
-/// A revision, and the paths that changed with it.
+/// A revision, and the paths that changed with it; `side`: which one of a canary it is.
 #[must_use]
 pub fn revision(
     snapshot: &Snapshot,
     loaded_at: Timestamp,
     changed_paths: Vec<String>,
+    side: Option<canary::Side>,
     access: SkillAccess<'_>,
 ) -> proto::Revision {
     let [errors, warnings] = counts(access.findings(snapshot));
@@ -86,6 +88,7 @@ pub fn revision(
         errors,
         warnings,
         profile: snapshot.manifest.profile.to_string(),
+        canary_side: side.map(proto::CanarySide::from).unwrap_or_default().into(),
     }
 }
 

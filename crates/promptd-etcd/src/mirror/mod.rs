@@ -9,18 +9,17 @@ mod state;
 
 use std::{collections::BTreeSet, io, sync::Arc, time::Duration};
 
-use promptd_core::{digest::Digest, finding::Finding, id::Id, workspace::Tree};
+use promptd_core::{canary::Canary, digest::Digest, finding::Finding, id::Id, workspace::Tree};
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 
 use self::{
     session::{First, Session},
-    state::{OF_CACHE, Published, State},
+    state::{LiveState, OF_CACHE, Published, State},
 };
 use crate::{
     blobs::Blobs,
     cache::Cache,
     error::{Error, ErrorKind},
-    manifest::Manifest,
     options::{Options, ReadCredentials},
     status::Status,
 };
@@ -39,7 +38,9 @@ pub struct Mirror {
 pub struct Workspace {
     /// Its newest state that can be used; `None`: there never was one.
     pub tree: Option<Arc<dyn Tree + Send + Sync>>,
-    /// Why a newer one cannot be used.
+    /// What some turns get instead of it.
+    pub candidate: Option<(Canary, Arc<dyn Tree + Send + Sync>)>,
+    /// Why a newer one, or a candidate, cannot be used.
     pub fault: Option<Finding>,
 }
 
@@ -143,24 +144,24 @@ fn open_cache(options: &Options) -> Result<Option<Cache>, Error> {
 /// Takes over what the cache has of an earlier run, but for workspaces of which a file is damaged or not there.
 async fn restore(state: &State, cache: Arc<Cache>) -> Result<(), Error> {
     let read = tokio::task::spawn_blocking(move || {
-        let workspaces = cache.workspaces()?;
-        let manifests = workspaces.iter().filter_map(|(_, json)| Manifest::read(json).ok());
+        let live = cache.live()?;
+        let read = live.iter().filter_map(|(key, value)| LiveState::read(key.kind, value).ok());
         let files: BTreeSet<Digest> =
-            manifests.flat_map(|manifest| manifest.files.into_values()).map(|file| file.sha256).collect();
+            read.flat_map(|state| state.manifest.files.into_values()).map(|file| file.sha256).collect();
         // What is not as its hash says is removed by that, and then not there.
         for sha256 in files {
             let _ = cache.read(sha256);
         }
-        io::Result::Ok(workspaces)
+        io::Result::Ok(live)
     });
-    let workspaces = match read.await {
-        Ok(Ok(workspaces)) => workspaces,
+    let live = match read.await {
+        Ok(Ok(live)) => live,
         Ok(Err(error)) => {
             tracing::warn!(target: crate::LOG_TARGET, %error, "the cache cannot be read");
             return Ok(());
         }
         Err(error) => return Err(Error::new(ErrorKind::Invalid, error.to_string())),
     };
-    let published = workspaces.into_iter().map(|(id, json)| Published { id, mod_revision: OF_CACHE, json: Some(json) });
+    let published = live.into_iter().map(|(key, value)| Published { key, mod_revision: OF_CACHE, value: Some(value) });
     state.take(published.collect(), None, None).await
 }

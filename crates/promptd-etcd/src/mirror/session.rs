@@ -9,10 +9,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use promptd_core::{
-    digest::Digest,
-    id::{Id, InvalidId},
-};
+use promptd_core::{digest::Digest, id::InvalidId};
 use tokio::{
     sync::watch,
     time::{Instant, MissedTickBehavior, interval, interval_at},
@@ -25,7 +22,7 @@ use crate::{
     client::{Client, MAX_OPERATIONS},
     clock,
     error::{Error, ErrorKind},
-    layout,
+    layout::LiveKey,
     options::{Options, ReadCredentials},
     proto::{WatchResponse, event::EventType},
     status::Status,
@@ -93,7 +90,7 @@ impl Session {
         // Events up to here are of what was read by range already.
         let mut read = revision;
         loop {
-            let mut events = client.watch(&self.options.prefix.workspaces(), revision + 1).await?;
+            let mut events = client.watch(&self.options.prefix.live(), revision + 1).await?;
             let mut probes = interval(PROBE_INTERVAL);
             probes.set_missed_tick_behavior(MissedTickBehavior::Delay);
             let mut reconciles = interval_at(Instant::now() + RECONCILE_INTERVAL, RECONCILE_INTERVAL);
@@ -141,14 +138,14 @@ impl Session {
 
     /// Compares everything with etcd, and takes over what differs. Gives the revision that it is of.
     async fn reconcile(&self, client: &Client) -> Result<i64, Error> {
-        let listed = client.list(&self.options.prefix.workspaces()).await?;
-        let now: BTreeMap<Id, i64> =
-            listed.keys.iter().filter_map(|kv| Some((id_of(&kv.key)?, kv.mod_revision))).collect();
+        let listed = client.list(&self.options.prefix.live()).await?;
+        let now: BTreeMap<LiveKey, i64> =
+            listed.keys.iter().filter_map(|kv| Some((self.live_key(&kv.key)?, kv.mod_revision))).collect();
         let (differing, gone) = self.state.differing(&now);
-        for ids in differing.chunks(MAX_OPERATIONS) {
-            self.read_again(client, ids, listed.revision).await?;
+        for keys in differing.chunks(MAX_OPERATIONS) {
+            self.read_again(client, keys, listed.revision).await?;
         }
-        let gone = gone.into_iter().map(|id| Published { id, mod_revision: listed.revision, json: None });
+        let gone = gone.into_iter().map(|key| Published { key, mod_revision: listed.revision, value: None });
         self.take(client, gone.collect()).await?;
         self.status.reconciles.inc();
         self.state.blobs.purge();
@@ -156,13 +153,14 @@ impl Session {
         Ok(listed.revision)
     }
 
-    /// Reads manifests at a revision; 0: as they are now.
-    async fn read_again(&self, client: &Client, ids: &[Id], revision: i64) -> Result<(), Error> {
-        let keys = ids.iter().map(|id| self.options.prefix.workspace(id)).collect();
-        let values = client.get_all(keys, revision).await?;
-        let published = ids.iter().zip(values).map(|(id, kv)| {
-            let (mod_revision, json) = kv.map_or((revision, None), |kv| (kv.mod_revision, Some(kv.value)));
-            Published { id: id.clone(), mod_revision, json }
+    /// Reads what is live at a revision; 0: as it is now.
+    async fn read_again(&self, client: &Client, keys: &[LiveKey], revision: i64) -> Result<(), Error> {
+        let prefix = &self.options.prefix;
+        let names = keys.iter().map(|key| prefix.live_key(key.kind, &key.id).into_bytes()).collect();
+        let values = client.get_all(names, revision).await?;
+        let published = keys.iter().zip(values).map(|(key, kv)| {
+            let (mod_revision, value) = kv.map_or((revision, None), |kv| (kv.mod_revision, Some(kv.value)));
+            Published { key: key.clone(), mod_revision, value }
         });
         self.take(client, published.collect()).await
     }
@@ -179,23 +177,23 @@ impl Session {
     }
 
     /// Takes over what an answer of the watch has behind the revision that was `read`: whole revisions of etcd, and of each
-    /// workspace the last of them.
+    /// key the last of them.
     async fn take_event(&self, client: &Client, response: WatchResponse, read: i64) -> Result<i64, Error> {
         let mut newest = BTreeMap::new();
         for event in response.events {
             let is_removed = event.r#type() == EventType::Delete;
             let Some(kv) = event.kv.filter(|kv| kv.mod_revision > read) else { continue };
-            let Some(id) = id_of(&kv.key) else { continue };
-            let json = (!is_removed).then_some(kv.value);
-            newest.insert(id.clone(), Published { id, mod_revision: kv.mod_revision, json });
+            let Some(key) = self.live_key(&kv.key) else { continue };
+            let value = (!is_removed).then_some(kv.value);
+            newest.insert(key.clone(), Published { key, mod_revision: kv.mod_revision, value });
         }
         self.take(client, newest.into_values().collect()).await?;
         Ok(response.header.map_or(0, |header| header.revision))
     }
 
     async fn repair(&self, client: &Client, damaged: &BTreeSet<Digest>) -> Result<(), Error> {
-        for ids in self.state.with_files(damaged).chunks(MAX_OPERATIONS) {
-            self.read_again(client, ids, 0).await?;
+        for keys in self.state.with_files(damaged).chunks(MAX_OPERATIONS) {
+            self.read_again(client, keys, 0).await?;
         }
         Ok(())
     }
@@ -240,13 +238,12 @@ impl Session {
             tracing::warn!(target: LOG_TARGET, %error, "the cache cannot be written");
         }
     }
-}
 
-/// The workspace of a key. A name that is no id is another program's.
-fn id_of(key: &[u8]) -> Option<Id> {
-    let name = layout::name(key)?;
-    let warn = |invalid: &InvalidId| {
-        tracing::warn!(target: LOG_TARGET, key = %String::from_utf8_lossy(key), "not a workspace: its name {invalid}");
-    };
-    Id::parse(name).inspect_err(warn).ok()
+    /// What a key is of. One that is neither, or whose name is no id, is another program's.
+    fn live_key(&self, key: &[u8]) -> Option<LiveKey> {
+        let warn = |invalid: &InvalidId| {
+            tracing::warn!(target: LOG_TARGET, key = %String::from_utf8_lossy(key), "not a workspace: its name {invalid}");
+        };
+        self.options.prefix.parse_live(key)?.inspect_err(warn).ok()
+    }
 }

@@ -6,9 +6,11 @@ use std::{
 };
 
 use promptd_core::{
+    canary::Canary,
     digest::Digest,
     finding::{Code, Finding, Place},
     id::Id,
+    workspace::Tree,
 };
 use tokio::sync::Notify;
 
@@ -16,10 +18,12 @@ use super::Workspace;
 use crate::{
     blobs::{self, Blobs},
     cache::Cache,
+    candidate::Candidate,
     client::Client,
     error::Error,
-    layout::Prefix,
+    layout::{Kind, LiveKey, Prefix},
     manifest::Manifest,
+    publish::digest,
     tree::PublishedTree,
 };
 
@@ -27,7 +31,7 @@ use crate::{
 pub(super) struct State {
     pub(super) blobs: Blobs,
     prefix: Prefix,
-    workspaces: RwLock<BTreeMap<Id, Known>>,
+    live: RwLock<BTreeMap<LiveKey, Known>>,
     changed: Mutex<BTreeSet<Id>>,
     notify: Notify,
 }
@@ -35,39 +39,90 @@ pub(super) struct State {
 /// The revision of a manifest that is from the cache: older than any.
 pub(super) const OF_CACHE: i64 = 0;
 
-/// What is known of a workspace.
+/// What is known of a key.
 struct Known {
-    /// Of its newest manifest, or [`OF_CACHE`].
+    /// Of what is there now, or [`OF_CACHE`].
     mod_revision: i64,
-    tree: Option<Arc<PublishedTree>>,
-    fault: Option<Finding>,
+    /// The newest that can be used.
+    usable: Option<Arc<Usable>>,
+    /// Why that is not what is there now.
+    fault: Option<String>,
 }
 
-/// A workspace's next state, and the revision of its manifest: a tree, or why there is none; `None`: it was removed.
-type Next = (Id, i64, Option<Result<PublishedTree, String>>);
+/// A state that can be served.
+struct Usable {
+    tree: Arc<PublishedTree>,
+    /// The SHA-256 of its manifest.
+    revision: Digest,
+    /// The revision before.
+    parent: Option<Digest>,
+    /// Which turns get it; `None`: all that get no other.
+    canary: Option<Canary>,
+}
 
-/// A manifest as etcd has it now.
+/// A published state, as etcd says it.
+pub(super) struct LiveState {
+    pub(super) manifest: Manifest,
+    revision: Digest,
+    canary: Option<Canary>,
+}
+
+impl LiveState {
+    /// Reads the value of a key.
+    pub(super) fn read(kind: Kind, value: &[u8]) -> Result<Self, String> {
+        let read = match kind {
+            Kind::Newest => {
+                Manifest::read(value).map(|manifest| Self { manifest, revision: digest(value), canary: None })
+            }
+            Kind::Canary => Candidate::read(value).map(|Candidate { canary, manifest, revision }| Self {
+                manifest,
+                revision,
+                canary: Some(canary),
+            }),
+        };
+        read.map_err(|invalid| invalid.to_string())
+    }
+}
+
+/// A key's next state, and its revision: a state, or why there is none; `None`: it was removed.
+type Next = (LiveKey, i64, Option<Result<Usable, String>>);
+
+/// The value of a key as etcd has it now.
 pub(super) struct Published {
-    pub(super) id: Id,
+    pub(super) key: LiveKey,
     pub(super) mod_revision: i64,
-    /// `None`: the workspace was removed.
-    pub(super) json: Option<Vec<u8>>,
+    /// `None`: it was removed.
+    pub(super) value: Option<Vec<u8>>,
 }
 
 impl State {
     pub(super) fn new(blobs: Blobs, prefix: Prefix) -> Self {
-        Self { blobs, prefix, workspaces: RwLock::default(), changed: Mutex::default(), notify: Notify::new() }
+        Self { blobs, prefix, live: RwLock::default(), changed: Mutex::default(), notify: Notify::new() }
     }
 
     pub(super) fn ids(&self) -> Vec<Id> {
-        self.read().keys().cloned().collect()
+        self.read().keys().filter(|key| key.kind == Kind::Newest).map(|key| key.id.clone()).collect()
     }
 
     pub(super) fn workspace(&self, id: &Id) -> Option<Workspace> {
-        let workspaces = self.read();
-        let known = workspaces.get(id)?;
-        let tree = known.tree.clone().map(|tree| tree as _);
-        Some(Workspace { tree, fault: known.fault.clone() })
+        let live = self.read();
+        let known = |kind| live.get(&LiveKey { id: id.clone(), kind });
+        let newest = known(Kind::Newest)?;
+        let stable = newest.usable.as_ref();
+        let mut fault = newest.fault.as_ref().map(|why| self.fault(id, Kind::Newest, why));
+        let mut candidate = None;
+        if let Some(canary) = known(Kind::Canary) {
+            match in_use(stable, canary) {
+                Ok(found) => candidate = Some(found),
+                Err(why) => fault = fault.or_else(|| Some(self.fault(id, Kind::Canary, &why))),
+            }
+        }
+        Some(Workspace { tree: stable.map(|stable| Arc::clone(&stable.tree) as _), candidate, fault })
+    }
+
+    fn fault(&self, id: &Id, kind: Kind, why: &str) -> Finding {
+        let message = format!("{} in etcd: {why}", self.prefix.live_key(kind, id));
+        Finding::new(Code::PublicationInvalid, Place::Unplaced, message)
     }
 
     pub(super) fn take_changed(&self) -> Vec<Id> {
@@ -85,33 +140,34 @@ impl State {
         }
     }
 
-    /// The workspaces that are not as these keys say, each with its revision: those to read again. And those that are gone.
-    pub(super) fn differing(&self, now: &BTreeMap<Id, i64>) -> (Vec<Id>, Vec<Id>) {
-        let workspaces = self.read();
-        let is_known = |id: &Id, revision: i64| {
-            workspaces.get(id).is_some_and(|known| known.mod_revision == revision && known.fault.is_none())
+    /// The keys that are not as they are here, each with its revision: those to read again. And those that are gone.
+    pub(super) fn differing(&self, now: &BTreeMap<LiveKey, i64>) -> (Vec<LiveKey>, Vec<LiveKey>) {
+        let live = self.read();
+        let is_known = |key: &LiveKey, revision: i64| {
+            live.get(key).is_some_and(|known| known.mod_revision == revision && known.fault.is_none())
         };
-        let differing = now.iter().filter(|(id, revision)| !is_known(id, **revision)).map(|(id, _)| id.clone());
-        let gone = workspaces.keys().filter(|id| !now.contains_key(*id)).cloned();
+        let differing = now.iter().filter(|(key, revision)| !is_known(key, **revision)).map(|(key, _)| key.clone());
+        let gone = live.keys().filter(|key| !now.contains_key(*key)).cloned();
         (differing.collect(), gone.collect())
     }
 
-    /// The workspaces that have one of these files.
-    pub(super) fn with_files(&self, files: &BTreeSet<Digest>) -> Vec<Id> {
+    /// The keys of states that have one of these files.
+    pub(super) fn with_files(&self, files: &BTreeSet<Digest>) -> Vec<LiveKey> {
         let has = |known: &Known| {
-            known.tree.as_ref().is_some_and(|tree| tree.files.values().any(|blob| files.contains(&blob.sha256)))
+            let blobs = known.usable.iter().flat_map(|usable| usable.tree.files.values());
+            blobs.into_iter().any(|blob| files.contains(&blob.sha256))
         };
-        self.read().iter().filter(|(_, known)| has(known)).map(|(id, _)| id.clone()).collect()
+        self.read().iter().filter(|(_, known)| has(known)).map(|(key, _)| key.clone()).collect()
     }
 
     /// Every file that is in use.
     pub(super) fn files(&self) -> BTreeSet<Digest> {
-        let workspaces = self.read();
-        let trees = workspaces.values().filter_map(|known| known.tree.as_ref());
-        trees.flat_map(|tree| tree.files.values()).map(|blob| blob.sha256).collect()
+        let live = self.read();
+        let usable = live.values().filter_map(|known| known.usable.as_ref());
+        usable.flat_map(|usable| usable.tree.files.values()).map(|blob| blob.sha256).collect()
     }
 
-    /// How many workspaces cannot be used as they were published last.
+    /// How many states cannot be used as they were published last.
     pub(super) fn faulty(&self) -> usize {
         self.read().values().filter(|known| known.fault.is_some()).count()
     }
@@ -126,57 +182,60 @@ impl State {
     ) -> Result<(), Error> {
         let read: Vec<_> = published
             .iter()
-            .map(|one| one.json.as_deref().map(|json| Manifest::read(json).map_err(|invalid| invalid.to_string())))
+            .map(|one| one.value.as_deref().map(|value| LiveState::read(one.key.kind, value)))
             .collect();
-        let manifests = read.iter().filter_map(|read| read.as_ref()?.as_ref().ok());
+        let manifests = read.iter().filter_map(|read| Some(&read.as_ref()?.as_ref().ok()?.manifest));
         let found =
             self.blobs.find(manifests.flat_map(|manifest| manifest.files.values()), client, &self.prefix).await?;
         let mut next = Vec::new();
-        for (Published { id, mod_revision, json }, read) in published.into_iter().zip(read) {
-            let tree = read.map(|read| read.and_then(|manifest| blobs::tree(&manifest.files, &found)));
-            if let (Some(cache), Some(Ok(_)) | None) = (cache, &tree) {
-                keep(cache, &id, json).await;
+        for (Published { key, mod_revision, value }, read) in published.into_iter().zip(read) {
+            let usable = read.map(|read| {
+                let LiveState { manifest, revision, canary } = read?;
+                let tree = Arc::new(blobs::tree(&manifest.files, &found)?);
+                Ok(Usable { tree, revision, parent: manifest.parent, canary })
+            });
+            if let (Some(cache), Some(Ok(_)) | None) = (cache, &usable) {
+                keep(cache, &key, value).await;
             }
-            next.push((id, mod_revision, tree));
+            next.push((key, mod_revision, usable));
         }
         self.replace(next);
         Ok(())
     }
 
     fn replace(&self, next: Vec<Next>) {
-        let ids: Vec<Id> = next.iter().map(|(id, _, _)| id.clone()).collect();
-        let mut workspaces = self.write();
-        for (id, mod_revision, tree) in next {
+        let ids: Vec<Id> = next.iter().map(|(key, _, _)| key.id.clone()).collect();
+        let mut live = self.write();
+        for (key, mod_revision, usable) in next {
             // etcd has answered while the cache was read.
-            if mod_revision == OF_CACHE && workspaces.contains_key(&id) {
+            if mod_revision == OF_CACHE && live.contains_key(&key) {
                 continue;
             }
-            let known = match tree {
+            let known = match usable {
                 None => {
-                    workspaces.remove(&id);
+                    live.remove(&key);
                     continue;
                 }
-                Some(Ok(tree)) => Known { mod_revision, tree: Some(Arc::new(tree)), fault: None },
+                Some(Ok(usable)) => Known { mod_revision, usable: Some(Arc::new(usable)), fault: None },
                 Some(Err(why)) => {
-                    let message = format!("{}/workspaces/{id} in etcd: {why}", self.prefix);
-                    let before = workspaces.remove(&id);
-                    let fault = Finding::new(Code::PublicationInvalid, Place::Unplaced, message);
-                    Known { mod_revision, tree: before.and_then(|before| before.tree), fault: Some(fault) }
+                    let before = live.remove(&key).filter(|_| key.kind == Kind::Newest);
+                    let before = before.and_then(|before| before.usable);
+                    Known { mod_revision, usable: before, fault: Some(why) }
                 }
             };
-            workspaces.insert(id, known);
+            live.insert(key, known);
         }
-        drop(workspaces);
+        drop(live);
         self.changes().extend(ids);
         self.notify.notify_one();
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<Id, Known>> {
-        self.workspaces.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<LiveKey, Known>> {
+        self.live.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<Id, Known>> {
-        self.workspaces.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<LiveKey, Known>> {
+        self.live.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn changes(&self) -> MutexGuard<'_, BTreeSet<Id>> {
@@ -184,14 +243,26 @@ impl State {
     }
 }
 
-/// Keeps a workspace for a restart; without it the service goes on.
-async fn keep(cache: &Arc<Cache>, id: &Id, json: Option<Vec<u8>>) {
-    let (writer, workspace) = (Arc::clone(cache), id.clone());
-    let kept = tokio::task::spawn_blocking(move || match json {
-        Some(json) => writer.keep(&workspace, &json),
-        None => writer.forget(&workspace),
+/// The candidate of a canary, if it was made from what the other turns get; else why no turn gets it.
+fn in_use(stable: Option<&Arc<Usable>>, canary: &Known) -> Result<(Canary, Arc<dyn Tree + Send + Sync>), String> {
+    const NONE: &str = "; no turn gets the candidate";
+    if let Some(why) = &canary.fault {
+        return Err(format!("{why}{NONE}"));
+    }
+    let of_stable = |candidate: &&Arc<Usable>| stable.is_some_and(|stable| candidate.parent == Some(stable.revision));
+    let found = canary.usable.as_ref().filter(of_stable);
+    let found = found.and_then(|usable| Some((usable.canary.clone()?, Arc::clone(&usable.tree) as _)));
+    found.ok_or_else(|| format!("someone has published since the canary began: abort it{NONE}"))
+}
+
+/// Keeps what is live for a restart; without it the service goes on.
+async fn keep(cache: &Arc<Cache>, key: &LiveKey, value: Option<Vec<u8>>) {
+    let (writer, of) = (Arc::clone(cache), key.clone());
+    let kept = tokio::task::spawn_blocking(move || match value {
+        Some(value) => writer.keep(&of, &value),
+        None => writer.forget(&of),
     });
     if let Ok(Err(error)) = kept.await {
-        tracing::warn!(target: crate::LOG_TARGET, workspace = %id, %error, "the workspace is not kept for a restart");
+        tracing::warn!(target: crate::LOG_TARGET, workspace = %key.id, %error, "the workspace is not kept for a restart");
     }
 }

@@ -4,10 +4,13 @@ use std::path::Path;
 
 use super::tree::DiskTree;
 use crate::{
-    external::{External, is_folder},
+    external::{External, ExternalWorkspace, is_folder},
     options::Options,
 };
-use promptd_core::workspace::{FileBytes, MANIFEST, ReadError, SKILL_FILE, Skill, Snapshot, Tree};
+use promptd_core::{
+    canary::Side,
+    workspace::{FileBytes, MANIFEST, ReadError, SKILL_FILE, Skill, Snapshot, Tree},
+};
 
 /// The most bytes given of a file.
 const MAX_FILE_BYTES: usize = 1 << 20;
@@ -22,10 +25,11 @@ pub fn read_workspace_file(snapshot: &Snapshot, path: &str, options: &Options) -
     read(snapshot, path, options, |path| read_below(Path::new(&*snapshot.root), path, options))
 }
 
-/// The same where workspaces are not only folders.
+/// The same where workspaces are not only folders. `side`: which one of a canary the snapshot is.
 pub fn read_file_beside(
     external: &dyn External,
     snapshot: &Snapshot,
+    side: Side,
     path: &str,
     options: &Options,
 ) -> Result<FileBytes, ReadError> {
@@ -33,8 +37,10 @@ pub fn read_file_beside(
         return read_workspace_file(snapshot, path, options);
     }
     read(snapshot, path, options, |path| {
-        let tree = external.workspace(&snapshot.id).and_then(|workspace| workspace.tree);
-        tree.ok_or(ReadError::Missing)?.read(path, MAX_FILE_BYTES)
+        let ExternalWorkspace { tree, candidate, .. } = external.workspace(&snapshot.id).ok_or(ReadError::Missing)?;
+        // Where the canary has ended just now, what there is now is read.
+        let tried = candidate.filter(|_| side == Side::Candidate).map(|(_, tree)| tree);
+        tried.or(tree).ok_or(ReadError::Missing)?.read(path, MAX_FILE_BYTES)
     })
 }
 

@@ -9,6 +9,7 @@ use std::{
 };
 
 use promptd_core::{
+    canary::Canary,
     finding::{Code, Finding, Place, Severity},
     id::Id,
     profile::ProfileSet,
@@ -35,9 +36,45 @@ pub(crate) struct Inputs<'a> {
     pub(crate) external: Option<&'a dyn External>,
 }
 
+/// What a workspace's own files gave.
+#[derive(Clone)]
+pub(crate) struct Own {
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) origin: Option<Arc<Origin>>,
+    /// What some turns get instead of it.
+    pub(crate) candidate: Option<Arc<OwnCandidate>>,
+}
+
+/// What the files of a canary's candidate gave, and which turns get it.
+pub(crate) struct OwnCandidate {
+    pub(crate) canary: Canary,
+    pub(crate) own: Own,
+}
+
+impl Own {
+    pub(crate) fn alone(snapshot: Snapshot, origin: Option<Arc<Origin>>) -> Self {
+        Self { snapshot: Arc::new(snapshot), origin, candidate: None }
+    }
+
+    /// The workspaces that it extends, on either side of a canary.
+    pub(crate) fn extends(&self) -> impl Iterator<Item = &Id> {
+        let candidate = self.candidate.iter().flat_map(|candidate| &candidate.own.snapshot.manifest.extends);
+        self.snapshot.manifest.extends.iter().chain(candidate)
+    }
+
+    /// The same with errors, which change no text of a prompt.
+    pub(crate) fn with_errors(self, errors: impl IntoIterator<Item = Finding>) -> Self {
+        let mut errors = errors.into_iter().peekable();
+        if errors.peek().is_none() {
+            return self;
+        }
+        Self { snapshot: Arc::new(self.snapshot.with_errors(errors)), ..self }
+    }
+}
+
 /// What became of loading a workspace.
 pub(crate) enum Loading {
-    Loaded(Box<Snapshot>, Option<Arc<Origin>>),
+    Loaded(Own),
     /// `workspace.yaml` is invalid and was never valid.
     Invalid(Vec<Finding>),
     /// The workspace's folder cannot be opened.
@@ -60,18 +97,35 @@ fn load_as(id: &Id, root: &str, path: &Path, inputs: &Inputs<'_>) -> (ReadSet, L
 
 /// Loads a workspace that is not a folder: its prompts show no path of this machine.
 pub(crate) fn load_external(id: &Id, inputs: &Inputs<'_>) -> (ReadSet, Loading) {
-    let Some(ExternalWorkspace { tree, fault }) = inputs.external.and_then(|external| external.workspace(id)) else {
+    let Some(ExternalWorkspace { tree, candidate, fault }) =
+        inputs.external.and_then(|external| external.workspace(id))
+    else {
         return (ReadSet::default(), Loading::Unopened(ReadError::Missing));
     };
     let Some(tree) = tree else { return (ReadSet::default(), Loading::Invalid(fault.into_iter().collect())) };
     let settings = Arc::new(Settings { expose_paths: false, ..Settings::clone(inputs.settings) });
-    let (read, loading) = load_with_shared(id, NO_ROOT, &*tree, &Inputs { settings: &settings, ..*inputs });
-    match (loading, fault) {
-        (Loading::Loaded(snapshot, origin), Some(fault)) => {
-            (read, Loading::Loaded(Box::new(snapshot.with_errors([fault])), origin))
+    let inputs = Inputs { settings: &settings, ..*inputs };
+    let (read, loading) = load_with_shared(id, NO_ROOT, &*tree, &inputs);
+    let Loading::Loaded(own) = loading else { return (read, loading) };
+    let Some((canary, tree)) = candidate else { return (read, Loading::Loaded(own.with_errors(fault))) };
+    // It has no last good version: the other side's is not its own.
+    let alone = Inputs { previous: None, previous_origin: None, ..inputs };
+    let (read_too, loading) = load_with_shared(id, NO_ROOT, &*tree, &alone);
+    let own = match loading {
+        Loading::Loaded(candidate) => {
+            Own { candidate: Some(Arc::new(OwnCandidate { canary, own: candidate })), ..own.with_errors(fault) }
         }
-        (loading, _) => (read, loading),
-    }
+        Loading::Invalid(errors) => own.with_errors([no_candidate(&errors)]),
+        Loading::Unopened(_) => own,
+    };
+    (ReadSet::join([read, read_too]), Loading::Loaded(own))
+}
+
+/// No turn gets the candidate of a canary, since it has these errors.
+pub(crate) fn no_candidate(errors: &[Finding]) -> Finding {
+    let why = errors.first().map(ToString::to_string).unwrap_or_default();
+    let message = format!("the candidate of the canary cannot be used, and no turn gets it: {why}");
+    Finding::new(Code::PublicationInvalid, Place::Unplaced, message)
 }
 
 /// Loads a tree with the shared skills, and gives what of those was read.
@@ -101,7 +155,7 @@ fn load_of(id: &Id, root: &str, tree: &dyn Tree, shared: &[(String, SharedTree)]
     if !inputs.options.keep_origins {
         let shared: Vec<_> = shared.iter().map(|(path, tree)| (path.as_str(), tree as &dyn Tree)).collect();
         let loaded = load(tree, &shared);
-        return loaded.map_or_else(Loading::Invalid, |snapshot| Loading::Loaded(Box::new(snapshot), None));
+        return loaded.map_or_else(Loading::Invalid, |snapshot| Loading::Loaded(Own::alone(snapshot, None)));
     }
     let known = inputs.previous_origin;
     let tree = Capturing::new(tree, known.map(|known| &known.tree));
@@ -114,7 +168,7 @@ fn load_of(id: &Id, root: &str, tree: &dyn Tree, shared: &[(String, SharedTree)]
         Err(findings) => return Loading::Invalid(findings),
     };
     let origin = origin(&snapshot, tree, captured, inputs);
-    Loading::Loaded(Box::new(snapshot), origin.map(Arc::new))
+    Loading::Loaded(Own::alone(snapshot, origin.map(Arc::new)))
 }
 
 /// What a snapshot was loaded from, if that is not too much and gives the same snapshot again.
@@ -153,12 +207,12 @@ pub(crate) fn load_once(
     let inputs =
         Inputs { options, settings: &settings, profiles, previous: None, previous_origin: None, external: None };
     let own = match load_as(id, root, path, &inputs).1 {
-        Loading::Loaded(snapshot, _) => *snapshot,
+        Loading::Loaded(own) => own.snapshot,
         Loading::Invalid(findings) => return Err(findings),
         Loading::Unopened(error) => return Err(vec![folder_unreadable(error)]),
     };
     if own.manifest.extends.is_empty() {
-        return Ok(own);
+        return Ok(Arc::unwrap_or_clone(own));
     }
     let known = RefCell::new(BTreeMap::new());
     let find = |id: &Id| {
@@ -166,7 +220,7 @@ pub(crate) fn load_once(
         let layer = || load_layer(layer_folders(id, &[path, Path::new(root)], options), id, &inputs);
         known.entry(id.clone()).or_insert_with(layer).clone()
     };
-    workspace::compose(&Arc::new(own), None, &find)
+    workspace::compose(&own, None, &find)
 }
 
 /// The same for a workspace that is not a folder. Its layers are folders that the settings name, or no folders either.
@@ -186,16 +240,16 @@ pub(crate) fn load_external_once(
         external: Some(external),
     };
     let own = match load_external(id, &inputs).1 {
-        Loading::Loaded(snapshot, _) => *snapshot,
+        Loading::Loaded(own) => own.snapshot,
         Loading::Invalid(findings) => return Err(findings),
         Loading::Unopened(error) => return Err(vec![folder_unreadable(error)]),
     };
     if own.manifest.extends.is_empty() {
-        return Ok(own);
+        return Ok(Arc::unwrap_or_clone(own));
     }
     let known = RefCell::new(BTreeMap::new());
     let published = |id: &Id| match load_external(id, &inputs).1 {
-        Loading::Loaded(snapshot, _) => Some(Arc::new(Layer::new(Arc::new(*snapshot)))),
+        Loading::Loaded(own) => Some(Arc::new(Layer::new(own.snapshot))),
         Loading::Invalid(_) | Loading::Unopened(_) => None,
     };
     let find = |id: &Id| {
@@ -203,12 +257,12 @@ pub(crate) fn load_external_once(
         let layer = || load_layer(layer_folders(id, &[], options), id, &inputs).or_else(|| published(id));
         known.entry(id.clone()).or_insert_with(layer).clone()
     };
-    workspace::compose(&Arc::new(own), None, &find)
+    workspace::compose(&own, None, &find)
 }
 
 fn load_layer(mut folders: impl Iterator<Item = PathBuf>, id: &Id, inputs: &Inputs<'_>) -> Option<Arc<Layer>> {
     folders.find_map(|folder| match load(id, &folder, inputs).1 {
-        Loading::Loaded(snapshot, _) => Some(Some(Arc::new(Layer::new(Arc::new(*snapshot))))),
+        Loading::Loaded(own) => Some(Some(Arc::new(Layer::new(own.snapshot)))),
         Loading::Unopened(ReadError::Missing) => None,
         Loading::Invalid(_) | Loading::Unopened(_) => Some(None),
     })?
@@ -314,7 +368,7 @@ mod tests {
                 external: None,
             };
             match super::load(&id, &ws, &inputs).1 {
-                Loading::Loaded(snapshot, origin) => (snapshot, origin),
+                Loading::Loaded(own) => (own.snapshot, own.origin),
                 Loading::Invalid(findings) => panic!("{findings:?}"),
                 Loading::Unopened(error) => panic!("{error}"),
             }

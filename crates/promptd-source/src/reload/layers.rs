@@ -17,15 +17,9 @@ use promptd_core::{
 use super::parallel;
 use crate::{
     clock,
-    store::{Loaded, State, Store},
+    load::workspace::{Own, OwnCandidate, no_candidate},
+    store::{Candidate, Loaded, State, Store},
 };
-
-/// What a workspace's own files gave.
-#[derive(Clone)]
-pub(crate) struct Own {
-    pub(crate) snapshot: Arc<Snapshot>,
-    pub(crate) origin: Option<Arc<Origin>>,
-}
 
 /// What became of a workspace's own files: the errors say why they gave nothing; `None`: the workspace is gone.
 pub(crate) type Outcome = Option<Result<Own, Vec<Finding>>>;
@@ -68,7 +62,7 @@ impl Layers {
     /// What the workspace's own files gave last; without texts where these are not held.
     pub(crate) fn own(&self, id: &Id, store: &Store) -> Option<Own> {
         self.whole_own(id, store).or_else(|| match store.get(id.as_str()).as_deref() {
-            Some(State::Cold(cold)) => Some(Own::of(cold.outline.snapshot(), None)),
+            Some(State::Cold(cold)) => Some(own_of(cold.outline.snapshot(), None, None)),
             _ => None,
         })
     }
@@ -78,10 +72,12 @@ impl Layers {
         let of_heir = self.heirs.get(id).and_then(|heir| heir.own.clone());
         let of_layer = || {
             let (layer, origin) = self.extended.get(id)?.layer.as_ref()?;
-            Some(Own { snapshot: Arc::clone(layer.own()), origin: origin.clone() })
+            Some(own_of(layer.own(), origin.clone(), store.get(id.as_str()).as_deref()))
         };
         of_heir.or_else(of_layer).or_else(|| match store.get(id.as_str()).as_deref() {
-            Some(State::Ready(loaded)) => Some(Own::of(loaded.snapshot.shared(), loaded.origin.clone())),
+            Some(state @ State::Ready(loaded)) => {
+                Some(own_of(loaded.snapshot.shared(), loaded.origin.clone(), Some(state)))
+            }
             _ => None,
         })
     }
@@ -105,7 +101,7 @@ impl Layers {
         // First who extends whom: a layer that changes now must not be looked for in what is served still.
         for (id, outcome) in &changes {
             match outcome {
-                Some(Ok(own)) if !own.snapshot.manifest.extends.is_empty() => {
+                Some(Ok(own)) if extends_any(own) => {
                     self.follow(id, own.clone());
                     to_compose.insert(id.clone());
                 }
@@ -117,8 +113,12 @@ impl Layers {
                 to_compose.extend(self.heirs_of(&id));
             }
             match outcome {
-                Some(Ok(Own { snapshot, origin })) if snapshot.manifest.extends.is_empty() => {
-                    let state = ready(snapshot, origin, store);
+                Some(Ok(own)) if !extends_any(&own) => {
+                    let candidate = own.candidate.as_deref().map(|OwnCandidate { canary, own }| Candidate {
+                        canary: canary.clone(),
+                        loaded: loaded(Arc::clone(&own.snapshot), own.origin.clone()),
+                    });
+                    let state = ready(own.snapshot, own.origin, candidate, store);
                     following.states.push((id, state));
                 }
                 Some(Err(errors)) => following.states.push((id, State::Invalid(errors.into()))),
@@ -159,7 +159,7 @@ impl Layers {
     }
 
     fn follow(&mut self, id: &Id, own: Own) {
-        let named = own.snapshot.manifest.extends.iter().cloned().collect();
+        let named = own.extends().cloned().collect();
         let below = self.heirs.remove(id).map(|heir| heir.below).unwrap_or_default();
         self.heirs.insert(id.clone(), Heir { own: Some(own), below });
         self.relate(id, &named);
@@ -198,10 +198,13 @@ impl Layers {
                 following.to_load.insert(id);
                 continue;
             };
-            let mut below: BTreeSet<Id> = own.manifest.extends.iter().cloned().collect();
+            let mut below: BTreeSet<Id> = own.extends().cloned().collect();
             if let State::Ready(loaded) = &state {
-                below.extend(loaded.snapshot.layers.iter().map(|layer| layer.id().clone()));
-                if let Some(heir) = self.heirs.get_mut(&id) {
+                let candidate = loaded.candidate.as_ref().map(|candidate| &candidate.loaded);
+                let sides = [loaded].into_iter().chain(candidate);
+                below.extend(sides.flat_map(|side| &side.snapshot.layers).map(|layer| layer.id().clone()));
+                let is_served = own.candidate.is_some() == loaded.candidate.is_some();
+                if let Some(heir) = self.heirs.get_mut(&id).filter(|_| is_served) {
                     heir.own = None;
                 }
             }
@@ -232,32 +235,64 @@ impl Layers {
     }
 
     /// What is served of a workspace over its layers, with what its own files gave; `None`: that is not held.
-    fn composed(&self, id: &Id, store: &Store) -> Option<(Arc<Snapshot>, State)> {
-        let Own { snapshot, origin } = self.whole_own(id, store)?;
+    fn composed(&self, id: &Id, store: &Store) -> Option<(Own, State)> {
+        let own = self.whole_own(id, store)?;
         let current = store.get(id.as_str());
         let previous = current.as_deref().and_then(State::snapshot);
-        let layer = |id: &Id| self.extended.get(id)?.layer.as_ref();
-        let state = match compose(&snapshot, previous, &|id| layer(id).map(|(layer, _)| Arc::clone(layer))) {
-            Ok(composed) => {
-                let origins = composed.layers.iter().map(|of| {
-                    let (layer, origin) = layer(of.id())?;
-                    origin.as_ref().filter(|_| Arc::ptr_eq(layer, of)).map(Arc::clone)
-                });
-                let origin = origin.as_ref().zip(origins.collect::<Option<Vec<_>>>());
-                let origin = origin.map(|(own, layers)| Arc::new(Origin { layers, ..Origin::clone(own) }));
-                ready(Arc::new(composed), origin, store)
+        let state = match self.over_layers(&own, previous) {
+            Ok((snapshot, origin)) => {
+                let served = current.as_deref().and_then(State::candidate);
+                let previous = served.map(|candidate| &**candidate.loaded.snapshot.shared()).or(previous);
+                match own.candidate.as_deref().map(|candidate| self.candidate(candidate, previous)) {
+                    Some(Err(faults)) => {
+                        ready(Arc::new(snapshot.with_errors([no_candidate(&faults)])), origin, None, store)
+                    }
+                    candidate => ready(snapshot, origin, candidate.and_then(Result::ok), store),
+                }
             }
             Err(faults) => State::Invalid(faults.into()),
         };
-        Some((snapshot, state))
+        Some((own, state))
+    }
+
+    /// The candidate of a canary, over the same layers as the other side: what they are to all.
+    fn candidate(&self, candidate: &OwnCandidate, previous: Option<&Snapshot>) -> Result<Candidate, Vec<Finding>> {
+        let (snapshot, origin) = self.over_layers(&candidate.own, previous)?;
+        Ok(Candidate { canary: candidate.canary.clone(), loaded: loaded(snapshot, origin) })
+    }
+
+    fn over_layers(&self, own: &Own, previous: Option<&Snapshot>) -> Result<Whole, Vec<Finding>> {
+        if own.snapshot.manifest.extends.is_empty() {
+            return Ok((Arc::clone(&own.snapshot), own.origin.clone()));
+        }
+        let layer = |id: &Id| self.extended.get(id)?.layer.as_ref();
+        let composed = compose(&own.snapshot, previous, &|id| layer(id).map(|(layer, _)| Arc::clone(layer)))?;
+        let origins = composed.layers.iter().map(|of| {
+            let (layer, origin) = layer(of.id())?;
+            origin.as_ref().filter(|_| Arc::ptr_eq(layer, of)).map(Arc::clone)
+        });
+        let origin = own.origin.as_ref().zip(origins.collect::<Option<Vec<_>>>());
+        let origin = origin.map(|(own, layers)| Arc::new(Origin { layers, ..Origin::clone(own) }));
+        Ok((Arc::new(composed), origin))
     }
 }
 
-impl Own {
-    /// Of what is served of a workspace.
-    fn of(snapshot: &Arc<Snapshot>, origin: Option<Arc<Origin>>) -> Self {
-        Self { snapshot: Arc::clone(snapshot.own.as_ref().unwrap_or(snapshot)), origin }
-    }
+/// A snapshot with all of its layers, and what it was loaded from.
+type Whole = (Arc<Snapshot>, Option<Arc<Origin>>);
+
+/// Whether a workspace extends others, on either side of a canary.
+fn extends_any(own: &Own) -> bool {
+    own.extends().next().is_some()
+}
+
+/// What the own files gave of a snapshot that is composed, or not; with the candidate that is served beside it.
+fn own_of(snapshot: &Arc<Snapshot>, origin: Option<Arc<Origin>>, served: Option<&State>) -> Own {
+    let alone = |snapshot: &Arc<Snapshot>| Arc::clone(snapshot.own.as_ref().unwrap_or(snapshot));
+    let candidate = served.and_then(State::candidate).map(|Candidate { canary, loaded }| {
+        let own = Own { snapshot: alone(loaded.snapshot.shared()), origin: loaded.origin.clone(), candidate: None };
+        Arc::new(OwnCandidate { canary: canary.clone(), own })
+    });
+    Own { snapshot: alone(snapshot), origin, candidate }
 }
 
 fn as_layer(own: &Own) -> (Arc<Layer>, Option<Arc<Origin>>) {
@@ -269,13 +304,17 @@ fn as_layer(own: &Own) -> (Arc<Layer>, Option<Arc<Origin>>) {
     (Arc::new(Layer::new(Arc::clone(&own.snapshot))), own.origin.as_ref().map(alone))
 }
 
+fn loaded(snapshot: Arc<Snapshot>, origin: Option<Arc<Origin>>) -> Arc<Loaded> {
+    Arc::new(Loaded { snapshot: snapshot.into(), at: clock::timestamp(), origin, candidate: None })
+}
+
 /// One that was only loaded again is as old as it was.
-fn ready(snapshot: Arc<Snapshot>, origin: Option<Arc<Origin>>, store: &Store) -> State {
+fn ready(snapshot: Arc<Snapshot>, origin: Option<Arc<Origin>>, candidate: Option<Candidate>, store: &Store) -> State {
     let at = match store.get(snapshot.id.as_str()).as_deref() {
         Some(State::Cold(cold)) if cold.outline.snapshot().revision == snapshot.revision => cold.at,
         _ => clock::timestamp(),
     };
-    State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at, origin }))
+    State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at, origin, candidate }))
 }
 
 #[cfg(test)]
@@ -299,7 +338,7 @@ mod tests {
             settings: Arc::new(Settings::default()),
             previous: None,
         });
-        (id, Some(Ok(Own { snapshot: Arc::new(snapshot.unwrap()), origin: None })))
+        (id, Some(Ok(Own::alone(snapshot.unwrap(), None))))
     }
 
     fn take(layers: &mut Layers, store: &Store, changes: Vec<(Id, Outcome)>) -> BTreeMap<String, State> {

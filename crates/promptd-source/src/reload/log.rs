@@ -11,7 +11,7 @@ use promptd_core::{
 
 use crate::{
     LOG_TARGET,
-    store::{State, changed_paths},
+    store::{Candidate, State, changed_paths},
 };
 
 /// One line for a revision, and one for each finding that was not there before.
@@ -29,7 +29,23 @@ pub(crate) fn log_change(id: &Id, before: Option<&State>, now: &State) {
             log_finding(id, finding);
         }
     }
+    log_canary(id, before, now);
     log_new_findings(id, before, now);
+}
+
+/// One line for a canary that begins, and one for its end.
+fn log_canary(id: &Id, before: Option<&State>, now: &State) {
+    let (before, now) = (before.and_then(State::candidate), now.candidate());
+    match now {
+        Some(Candidate { canary, loaded }) if before != now => {
+            let (share, by, revision) = (canary.share(), canary.by().name(), &loaded.snapshot.revision);
+            tracing::info!(target: LOG_TARGET, workspace = %id, %revision, %share, by, "some turns get the candidate of a canary");
+        }
+        None if before.is_some() => {
+            tracing::info!(target: LOG_TARGET, workspace = %id, "no turn gets the candidate of a canary any more");
+        }
+        _ => {}
+    }
 }
 
 /// One line for all workspaces that a layer has changed, and one for each finding that was not there before.
@@ -87,7 +103,12 @@ mod tests {
         let mut snapshot = Snapshot::clone(&loaded(files).snapshot);
         snapshot.findings = findings;
         snapshot.profiles = Arc::new(ProfileSet::built_in());
-        State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at: Timestamp::UNIX_EPOCH, origin: None }))
+        State::Ready(Arc::new(Loaded {
+            snapshot: snapshot.into(),
+            at: Timestamp::UNIX_EPOCH,
+            origin: None,
+            candidate: None,
+        }))
     }
 
     #[test]

@@ -30,7 +30,6 @@ use promptd_core::{id::Id, settings::Settings};
 
 use self::{
     debounce::{Decision, Losses},
-    layers::Own,
     publish::Publication,
     sweep::{POLL_SHARE, POLL_SHARE_OF_MANY, Round, SLICE, SWEEP_SHARE, jittered},
     target::{Content, Target, TargetId},
@@ -42,7 +41,7 @@ use crate::{
     events::{Event, WatchError, Watcher},
     load::{
         read_set::ReadSet,
-        workspace::{Inputs, Loading},
+        workspace::{Inputs, Loading, Own},
     },
     status::Status,
     store::State,

@@ -16,7 +16,7 @@ use promptd_core::{
 };
 
 use super::{
-    layers::{Following, Layers, Outcome, Own},
+    layers::{Following, Layers, Outcome},
     log::{log_change, log_heirs},
     target::{Content, Kind, TargetId},
     targets::Targets,
@@ -28,7 +28,7 @@ use crate::{
         files::Contents,
         profiles,
         walk::is_failure,
-        workspace::{Loading, folder_unreadable},
+        workspace::{Loading, Own, folder_unreadable},
     },
     options::Options,
     status::Status,
@@ -151,7 +151,7 @@ impl Publisher {
         let workspace = targets.get(target)?;
         let (id, listed) = (workspace.workspace_id()?.clone(), workspace.is_listed());
         let own = match loading {
-            Loading::Loaded(snapshot, origin) => Ok(Own { snapshot: Arc::new(*snapshot), origin }),
+            Loading::Loaded(own) => Ok(own),
             Loading::Unopened(error) if !is_failure(error) && (self.store.get(id.as_str()).is_some() || listed) => {
                 self.remove(targets, target, &id, listed, now);
                 return Some((id, None));
@@ -165,13 +165,13 @@ impl Publisher {
 
     /// The last good version, with the errors, where there is no new one.
     fn without_load(&self, id: &Id, errors: Vec<Finding>) -> Result<Own, Vec<Finding>> {
-        let Some(Own { snapshot, origin }) = self.layers.whole_own(id, &self.store) else { return Err(errors) };
+        let Some(own) = self.layers.whole_own(id, &self.store) else { return Err(errors) };
         let kept = |error: Finding| Finding {
             message: format!("{}; the last good version stays in use", error.message),
             ..error
         };
-        // Errors change no text of a prompt.
-        Ok(Own { snapshot: Arc::new(snapshot.with_errors(errors.into_iter().map(kept))), origin })
+        // A canary is beside what was published last, which this is not.
+        Ok(Own { candidate: None, ..own }.with_errors(errors.into_iter().map(kept)))
     }
 
     fn remove(&self, targets: &mut Targets, target: TargetId, id: &Id, listed: bool, now: Instant) {

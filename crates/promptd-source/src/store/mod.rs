@@ -13,7 +13,7 @@ mod tightened;
 
 pub use resident::ResidentStatus;
 pub use slot::History;
-pub use state::{Cold, Loaded, Pinned, State, changed_paths};
+pub use state::{Candidate, Cold, Loaded, Pinned, State, changed_paths};
 
 use std::{
     collections::BTreeMap,

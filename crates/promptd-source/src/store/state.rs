@@ -7,6 +7,7 @@ use std::{
 
 use jiff::Timestamp;
 use promptd_core::{
+    canary::Canary,
     finding::Finding,
     id::Id,
     prompt::Prepared,
@@ -36,6 +37,17 @@ pub struct Loaded {
     /// What it was loaded from; `None`: that is not kept ([`Options::keep_origins`](crate::Options)), is too much, or does
     /// not give the same snapshot again.
     pub origin: Option<Arc<Origin>>,
+    /// What some turns get instead of it.
+    pub candidate: Option<Candidate>,
+}
+
+/// What some turns get instead of a workspace's newest snapshot.
+#[derive(Debug)]
+pub struct Candidate {
+    /// Which turns.
+    pub canary: Canary,
+    /// What they get; it has no candidate.
+    pub loaded: Arc<Loaded>,
 }
 
 /// What is known of a snapshot that is not loaded.
@@ -75,10 +87,20 @@ impl State {
         }
     }
 
+    /// What some turns get instead of its snapshot; none is known where that is not loaded.
+    pub(crate) fn candidate(&self) -> Option<&Candidate> {
+        match self {
+            Self::Ready(loaded) => loaded.candidate.as_ref(),
+            Self::Cold(_) | Self::Invalid(_) | Self::Gone => None,
+        }
+    }
+
     /// Whether no reader could tell one from the other, but for how long it takes.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let revision = |state: &Self| state.snapshot().map(|snapshot| snapshot.revision.clone());
-        revision(self) == revision(other) && self.findings() == other.findings()
+        let is_cold = |state: &Self| matches!(state, Self::Cold(_));
+        let same_candidate = || is_cold(self) || is_cold(other) || self.candidate() == other.candidate();
+        revision(self) == revision(other) && self.findings() == other.findings() && same_candidate()
     }
 }
 
@@ -107,6 +129,13 @@ fn changed_inputs(old: &BTreeMap<Arc<str>, Arc<str>>, new: &BTreeMap<Arc<str>, A
     changed.chain(removed).map(|(path, _)| Arc::clone(path)).collect()
 }
 
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        let (one, another) = (&self.loaded.snapshot, &other.loaded.snapshot);
+        self.canary == other.canary && one.revision == another.revision && one.findings == another.findings
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use promptd_core::finding::{Code, Place};
@@ -119,7 +148,12 @@ mod tests {
         let ready = |text: &str, findings: Vec<Finding>| {
             let mut snapshot = Snapshot::clone(&loaded(&[("AGENTS.md", text)]).snapshot);
             snapshot.findings.extend(findings);
-            State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at: Timestamp::UNIX_EPOCH, origin: None }))
+            State::Ready(Arc::new(Loaded {
+                snapshot: snapshot.into(),
+                at: Timestamp::UNIX_EPOCH,
+                origin: None,
+                candidate: None,
+            }))
         };
         let invalid = |message: &str| State::Invalid([fault(message)].into());
         vec![

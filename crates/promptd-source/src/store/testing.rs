@@ -26,7 +26,7 @@ pub(crate) fn loaded_with(files: &[(&str, &str)], settings: Settings) -> Arc<Loa
         settings: Arc::new(settings),
         previous: None,
     });
-    Arc::new(Loaded { snapshot: snapshot.unwrap().into(), at: Timestamp::UNIX_EPOCH, origin: None })
+    Arc::new(Loaded { snapshot: snapshot.unwrap().into(), at: Timestamp::UNIX_EPOCH, origin: None, candidate: None })
 }
 
 pub(crate) fn id() -> Id {

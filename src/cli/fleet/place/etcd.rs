@@ -8,7 +8,7 @@ use promptd_etcd::{
     Client, Error, ErrorKind, Options,
     history::{self, Past},
     layout::Prefix,
-    publish::{Note, Publication, Published, publish},
+    publish::{Note, Publication, Published, Trial, publish},
 };
 
 use super::{Address, Files, NotPublished};
@@ -56,8 +56,13 @@ impl Etcd {
         history::files(&self.client, &self.prefix, &past.manifest.files).await.map_err(|e| failure(&e))
     }
 
-    pub(super) async fn publish(&self, all: &[Publication], note: &Note) -> Result<Vec<Published>, NotPublished> {
-        publish(&self.client, &self.prefix, all, note)
+    pub(super) async fn publish(
+        &self,
+        all: &[Publication],
+        note: &Note,
+        trial: Option<Trial>,
+    ) -> Result<Vec<Published>, NotPublished> {
+        publish(&self.client, &self.prefix, all, note, trial)
             .await
             .map_err(|error| NotPublished { is_conflict: error.kind == ErrorKind::Conflict, failure: failure(&error) })
     }
@@ -76,7 +81,7 @@ impl Etcd {
             let files = history::files(client, prefix, &past.manifest.files).await?;
             let message = message.map_or_else(|| past.return_message(), str::to_owned);
             let publication = Publication { id: id.clone(), files, base: Some(newest.revision) };
-            publish(client, prefix, &[publication], &Note { author: author.to_owned(), message }).await
+            publish(client, prefix, &[publication], &Note { author: author.to_owned(), message }, None).await
         };
         done.await.map_err(|e| failure(&e))
     }

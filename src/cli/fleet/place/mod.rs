@@ -10,7 +10,7 @@ use promptd_core::{digest::Digest, id::Id};
 use promptd_etcd::{
     history::Past,
     layout::Prefix,
-    publish::{Note, Publication, Published},
+    publish::{Note, Publication, Published, Trial},
 };
 
 use self::etcd::Etcd;
@@ -141,6 +141,14 @@ impl Address {
 }
 
 impl Connection {
+    /// etcd itself, for `what` a promptd does not do.
+    pub(super) fn etcd(&self, what: &str) -> Result<&Etcd, Failure> {
+        match self {
+            Self::Etcd(etcd) => Ok(etcd),
+            Self::Service(_) => Err(of_etcd(what)),
+        }
+    }
+
     /// The newest state of a workspace; `None`: there is none.
     pub(super) async fn newest(&self, id: &Id) -> Result<Option<Past>, Failure> {
         match self {
@@ -187,10 +195,16 @@ impl Connection {
         }
     }
 
-    /// Publishes workspaces: all, or none. A promptd knows the author by itself.
-    pub(super) async fn publish(&self, all: &[Publication], note: &Note) -> Result<Vec<Published>, NotPublished> {
+    /// Publishes workspaces: all, or none; with a trial to some turns alone. A promptd knows the author by itself.
+    pub(super) async fn publish(
+        &self,
+        all: &[Publication],
+        note: &Note,
+        trial: Option<Trial>,
+    ) -> Result<Vec<Published>, NotPublished> {
         match self {
-            Self::Etcd(etcd) => etcd.publish(all, note).await,
+            Self::Etcd(etcd) => etcd.publish(all, note, trial).await,
+            Self::Service(_) if trial.is_some() => Err(NotPublished::from(of_etcd("a canary"))),
             Self::Service(service) => service.publish(all, note).await,
         }
     }
@@ -208,6 +222,10 @@ impl Connection {
             Self::Service(service) => service.rollback(id, name, message).await,
         }
     }
+}
+
+fn of_etcd(what: &str) -> Failure {
+    Failure::run(format!("{what} needs etcd itself: give --to etcd://HOST:PORT/PREFIX"))
 }
 
 /// Why nothing was published.

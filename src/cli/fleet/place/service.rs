@@ -150,8 +150,16 @@ fn batches<T>(wanted: Vec<(T, u64)>) -> Vec<Vec<T>> {
 }
 
 fn past(revision: proto::PublishedRevision) -> Result<Past, Failure> {
-    let proto::PublishedRevision { revision, sequence, parent_revision, author, message, published_at, files } =
-        revision;
+    let proto::PublishedRevision {
+        revision,
+        sequence,
+        parent_revision,
+        author,
+        message,
+        published_at,
+        files,
+        again_revision,
+    } = revision;
     let unread = || unreadable("a revision");
     let file =
         |file: proto::PublishedFile| Some((file.path, FileEntry { sha256: hash(&file.sha256)?, bytes: file.bytes }));
@@ -162,6 +170,7 @@ fn past(revision: proto::PublishedRevision) -> Result<Past, Failure> {
         author,
         message,
         time: Timestamp::new(at.seconds, at.nanos).map_err(|_| unread())?,
+        again: hash(&again_revision),
         files: files.into_iter().map(file).collect::<Option<_>>().ok_or_else(unread)?,
     };
     Ok(Past { revision: hash(&revision).ok_or_else(unread)?, manifest })

@@ -12,6 +12,7 @@ pub(super) fn revision(Past { revision, manifest }: Past) -> proto::PublishedRev
         parent_revision: manifest.parent.map(Digest::to_hex).unwrap_or_default(),
         author: manifest.author,
         message: manifest.message,
+        again_revision: manifest.again.map(Digest::to_hex).unwrap_or_default(),
         published_at: Some(timestamp(manifest.time.into())),
         files: manifest.files.into_iter().map(file).collect(),
     }

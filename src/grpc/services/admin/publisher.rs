@@ -138,7 +138,7 @@ impl Publisher {
     ) -> Result<Vec<Published>, Error> {
         let Connection { client, prefix, .. } = connection;
         (self.0.check)(publications).map_err(|(id, faults)| Error::WorkspaceInvalid { id: id.to_string(), faults })?;
-        publish(client, prefix, publications, note).await.map_err(|error| failure(&error))
+        publish(client, prefix, publications, note, None).await.map_err(|error| failure(&error))
     }
 }
 

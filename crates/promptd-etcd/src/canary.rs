@@ -1,0 +1,142 @@
+//! Canaries that run, and their end: all turns get the candidate, or again what they got before.
+//!
+//! Both ends are states of the workspace like any other, with who ended it and why. So the history has every state that was
+//! live in its order, and the number of the candidate is not given to another.
+
+use std::collections::BTreeMap;
+
+use promptd_core::id::Id;
+
+use crate::{
+    candidate::Candidate,
+    client::{Client, delete, put, unchanged},
+    clock,
+    error::{Error, ErrorKind},
+    layout::Prefix,
+    manifest::Manifest,
+    proto::KeyValue,
+    publish::{Head, Note, Published, digest, heads, published},
+};
+
+/// A canary that runs.
+struct Running {
+    /// What is tried out, or why that cannot be used.
+    candidate: Result<Candidate, String>,
+    mod_revision: i64,
+}
+
+/// All turns get the candidate of a workspace's canary.
+pub async fn promote(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> Result<Published, Error> {
+    let (head, running) = both(client, prefix, id).await?;
+    let (Some(head), Ok(candidate)) = (&head, &running.candidate) else {
+        let why = running.candidate.err().unwrap_or_else(|| "the workspace was removed".to_owned());
+        return Err(Error::new(ErrorKind::Invalid, format!("{id}: {why}; abort the canary: `promptd abort {id}`")));
+    };
+    if candidate.manifest.parent != Some(head.revision) {
+        let (author, sequence) = (&head.manifest.author, head.manifest.sequence);
+        let message = format!(
+            "{id}: {author} has published revision {sequence} since the canary began, so that no turn gets the candidate: abort it with `promptd abort {id}`"
+        );
+        return Err(Error::new(ErrorKind::Conflict, message));
+    }
+    let next =
+        Manifest { files: candidate.manifest.files.clone(), again: Some(candidate.revision), ..after(candidate, note) };
+    end(client, prefix, id, Some(head), &running, Some(next)).await
+}
+
+/// All turns get what they got before the canary.
+pub async fn abort(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> Result<Published, Error> {
+    let (head, running) = both(client, prefix, id).await?;
+    // Of what is not in use anyway nothing is left in the history.
+    let next = match (&head, &running.candidate) {
+        (Some(head), Ok(candidate)) if candidate.manifest.parent == Some(head.revision) => {
+            Some(Manifest { files: head.manifest.files.clone(), again: Some(head.revision), ..after(candidate, note) })
+        }
+        _ => None,
+    };
+    end(client, prefix, id, head.as_ref(), &running, next).await
+}
+
+/// The candidate of the canary that runs; `None`: none does. The error is also of one that cannot be used.
+pub async fn candidate(client: &Client, prefix: &Prefix, id: &Id) -> Result<Option<Candidate>, Error> {
+    let running = running(client, prefix, std::slice::from_ref(id)).await?.pop().flatten();
+    running.map(|running| running.candidate.map_err(|why| Error::new(ErrorKind::Invalid, why))).transpose()
+}
+
+/// Refuses to publish beside a canary.
+pub(crate) async fn none_may_run(client: &Client, prefix: &Prefix, ids: &[Id]) -> Result<(), Error> {
+    for (id, running) in ids.iter().zip(running(client, prefix, ids).await?) {
+        let Some(Running { candidate, .. }) = running else { continue };
+        let what = match candidate {
+            Ok(Candidate { canary, manifest: Manifest { sequence, author, time, .. }, .. }) => {
+                let (share, by) = (canary.share(), canary.by().name());
+                format!("a canary runs since {time:.0}: {author} tries out revision {sequence} on {share} by {by}")
+            }
+            Err(why) => why,
+        };
+        let message = format!(
+            "{id}: {what}\n  end it first: `promptd promote {id}` gives it to all turns, `promptd abort {id}` to none"
+        );
+        return Err(Error::new(ErrorKind::Conflict, message));
+    }
+    Ok(())
+}
+
+/// The newest state of a workspace, and its canary.
+async fn both(client: &Client, prefix: &Prefix, id: &Id) -> Result<(Option<Head>, Running), Error> {
+    let ids = std::slice::from_ref(id);
+    let running = running(client, prefix, ids).await?.pop().flatten();
+    let running = running.ok_or_else(|| Error::new(ErrorKind::Invalid, format!("{id}: no canary runs")))?;
+    Ok((heads(client, prefix, ids).await?.pop().flatten(), running))
+}
+
+async fn running(client: &Client, prefix: &Prefix, ids: &[Id]) -> Result<Vec<Option<Running>>, Error> {
+    let keys = ids.iter().map(|id| prefix.canary(id)).collect();
+    let running = |kv: KeyValue| {
+        let candidate =
+            Candidate::read(&kv.value).map_err(|why| format!("{} in etcd: {why}", String::from_utf8_lossy(&kv.key)));
+        Running { candidate, mod_revision: kv.mod_revision }
+    };
+    Ok(client.get_all(keys, 0).await?.into_iter().map(|kv| kv.map(running)).collect())
+}
+
+/// A manifest behind that of a candidate, still without files.
+fn after(candidate: &Candidate, note: &Note) -> Manifest {
+    Manifest {
+        sequence: candidate.manifest.sequence + 1,
+        parent: Some(candidate.revision),
+        author: note.author.clone(),
+        message: note.message.clone(),
+        time: clock::timestamp(),
+        again: None,
+        files: BTreeMap::new(),
+    }
+}
+
+/// Ends a canary, and makes `next` the newest state, if nothing of either has changed.
+async fn end(
+    client: &Client,
+    prefix: &Prefix,
+    id: &Id,
+    head: Option<&Head>,
+    running: &Running,
+    next: Option<Manifest>,
+) -> Result<Published, Error> {
+    let compare = vec![
+        unchanged(prefix.workspace(id), head.map_or(0, |head| head.mod_revision)),
+        unchanged(prefix.canary(id), running.mod_revision),
+    ];
+    let mut operations = vec![delete(prefix.canary(id))];
+    let mut result = head.map(|head| published(id, head, false));
+    if let Some(manifest) = next {
+        let json = manifest.write();
+        result = Some(Published { id: id.clone(), revision: digest(&json), sequence: manifest.sequence, is_new: true });
+        operations.push(put(prefix.workspace(id), json.clone()));
+        operations.push(put(prefix.history(id, manifest.sequence), json));
+    }
+    if !client.transact(compare, operations).await?.succeeded {
+        let message = format!("{id}: someone else has ended the canary, or published: see `promptd history {id}`");
+        return Err(Error::new(ErrorKind::Conflict, message));
+    }
+    result.ok_or_else(|| Error::new(ErrorKind::Invalid, format!("{id}: the canary is over; the workspace was removed")))
+}

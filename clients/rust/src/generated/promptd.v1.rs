@@ -13,7 +13,8 @@ pub struct AssemblePromptRequest {
     /// INVALID_ARGUMENT where unknown, PERMISSION_DENIED where the workspace locks it.
     #[prost(string, tag = "3")]
     pub profile: ::prost::alloc::string::String,
-    /// Pins a revision seen in an earlier response; empty: the newest. INVALID_ARGUMENT where it is not
+    /// Pins a revision seen in an earlier response; empty: the newest, or while a canary runs the side of this
+    /// turn. INVALID_ARGUMENT where it is not
     /// 64 lower-case hex digits; NOT_FOUND with reason REVISION_EXPIRED where it is not held: by default
     /// the last 16 of a workspace are, but none that shows a skill that is hidden by now.
     #[prost(string, tag = "4")]
@@ -383,6 +384,10 @@ pub struct AssemblePromptResponse {
     /// The position of the turn's session that its messages were read at. Absent: the turn names none.
     #[prost(uint64, optional, tag = "14")]
     pub session_position: ::core::option::Option<u64>,
+    /// While a canary runs on the workspace: which of its two sides this is. Unspecified: none runs, or the
+    /// request's `revision` is neither.
+    #[prost(enumeration = "CanarySide", tag = "15")]
+    pub canary_side: i32,
 }
 /// What a prompt carries of the conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1327,7 +1332,7 @@ pub struct ListRevisionsRequest {
 /// The revisions that a request can pin.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListRevisionsResponse {
-    /// The newest first. By default at most 16.
+    /// The newest first. By default at most 16. While a canary runs its candidate is the second one, beside these.
     #[prost(message, repeated, tag = "1")]
     pub revisions: ::prost::alloc::vec::Vec<Revision>,
 }
@@ -1354,6 +1359,10 @@ pub struct Revision {
     /// The profile that it uses where a request names none.
     #[prost(string, tag = "6")]
     pub profile: ::prost::alloc::string::String,
+    /// Which side of a canary it is. Unspecified: none runs, or it is neither. The `changed_paths` of a candidate are
+    /// those that differ from the stable side.
+    #[prost(enumeration = "CanarySide", tag = "7")]
+    pub canary_side: i32,
 }
 /// Which skills.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1448,6 +1457,10 @@ pub struct ReadSkillRequest {
     /// The filter of the turn that showed the skill: what it hides is NOT_FOUND. Absent: none.
     #[prost(message, optional, tag = "4")]
     pub skill_filter: ::core::option::Option<SkillFilter>,
+    /// The revision of the answer that showed the skill. While a canary runs that of its candidate gives the
+    /// candidate's skill; with any other, and with none, the newest revision's is read.
+    #[prost(string, tag = "5")]
+    pub revision: ::prost::alloc::string::String,
 }
 /// A file of a skill.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1772,6 +1785,40 @@ impl RenderFormat {
             "RENDER_FORMAT_GEMINI" => Some(Self::Gemini),
             "RENDER_FORMAT_OPENROUTER_CHAT" => Some(Self::OpenrouterChat),
             "RENDER_FORMAT_BEDROCK_CONVERSE" => Some(Self::BedrockConverse),
+            _ => None,
+        }
+    }
+}
+/// One of the two revisions that are served while a canary runs. Which one a turn gets is decided by the field
+/// of the turn that the canary names: docs/fleet.md has the rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum CanarySide {
+    /// There is no canary.
+    Unspecified = 0,
+    /// What all turns got before the canary, and those get that lack the field.
+    Stable = 1,
+    /// What is tried out.
+    Candidate = 2,
+}
+impl CanarySide {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "CANARY_SIDE_UNSPECIFIED",
+            Self::Stable => "CANARY_SIDE_STABLE",
+            Self::Candidate => "CANARY_SIDE_CANDIDATE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "CANARY_SIDE_UNSPECIFIED" => Some(Self::Unspecified),
+            "CANARY_SIDE_STABLE" => Some(Self::Stable),
+            "CANARY_SIDE_CANDIDATE" => Some(Self::Candidate),
             _ => None,
         }
     }

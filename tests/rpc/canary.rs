@@ -28,7 +28,7 @@ fn turn(user: &str) -> proto::Turn {
 /// A user of each side: first of the stable one.
 fn users() -> [String; 2] {
     let name = |number: u32| format!("user-{number}");
-    let first = |wanted: bool| (0..).map(name).find(|user| (bucket(SALT, user) < 3_000) == wanted).unwrap();
+    let first = |wanted: bool| (0..1_000).map(name).find(|user| (bucket(SALT, user) < 3_000) == wanted).unwrap();
     [first(false), first(true)]
 }
 

@@ -115,6 +115,6 @@ mod tests {
             let error = Candidate::read(whole.replacen(from, to, 1).as_bytes()).unwrap_err();
             assert!(error.to_string().contains(why), "{error} instead of {why}");
         }
-        assert!(Candidate::read(&[b' '; MAX_BYTES]).is_err());
+        assert!(Candidate::read(&vec![b' '; MAX_BYTES]).is_err());
     }
 }

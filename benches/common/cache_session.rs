@@ -71,7 +71,8 @@ fn session_shares(workspace: &Prepared, profile: &'static str, session: &Value) 
     let turns: Vec<OnceCell<Turn>> = (0..TURNS).map(|_| OnceCell::new()).collect();
     let mut before: Option<Prompt<'_>> = None;
     for (n, cell) in turns.iter().enumerate() {
-        let held_cut = before.as_ref().map_or(0, |prompt| prompt.conversation.map_or(0, |carried| carried.cut));
+        let held_cut =
+            before.as_ref().map_or(0, |prompt| prompt.conversation.as_ref().map_or(0, |carried| carried.cut));
         let after = assemble(workspace, spec, cell.get_or_init(|| turn(session, n, held_cut))).unwrap();
         // The first turn finds nothing.
         let prefixes = before.as_ref().map_or_else(Vec::new, |before| cached_prefixes(before, &after));

@@ -13,6 +13,7 @@
 mod clock;
 mod error;
 mod jsonl;
+mod segments;
 mod sqlite;
 mod status;
 mod store;
@@ -22,6 +23,10 @@ mod watchers;
 
 pub use error::StoreError;
 pub use jsonl::{LineError, Lines, line};
+pub use segments::{
+    Job, Jobs, ListedSegments, NewSegment, Outcome, PageOfSegments, Planned, SegmentState, Segments, Source,
+    StoredSegment, Unplanned,
+};
 pub use sqlite::{Checked, Keep, Options, SqliteStore, backup, check, restore, vacuum};
 pub use status::Status;
 pub use store::{

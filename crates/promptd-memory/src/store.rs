@@ -6,10 +6,14 @@ use std::{
     task::{Context, Poll},
 };
 
-use promptd_core::{id::Id, time::Moment, turn::ConversationMessage};
+use promptd_core::{
+    id::Id,
+    time::Moment,
+    turn::{ConversationMessage, Segment},
+};
 use tokio::sync::{oneshot, watch};
 
-use crate::StoreError;
+use crate::{StoreError, segments::Segments};
 
 /// The most messages that a truncation removes.
 pub const MAX_TRUNCATED: u64 = 1_000;
@@ -20,7 +24,7 @@ pub const MAX_RECALLED: usize = 100;
 ///
 /// A session's *position* counts what happened to it: each message that is appended takes the next one, and so does a
 /// truncation. A position never comes back, so that it names for good what the session had then: the messages before it.
-pub trait Store: Send + Sync {
+pub trait Store: Segments + Send + Sync {
     /// Appends messages, in order, and makes the session if there is none. Answered when they are on the disk.
     ///
     /// A message whose id is stored already is not stored again; those of one call must come before its new ones. With an
@@ -44,9 +48,16 @@ pub trait Store: Send + Sync {
     /// Messages of a session, the oldest first.
     fn messages(&self, session: &SessionKey, page: PageOfMessages) -> Answer<Messages>;
 
-    /// The newest messages of a session as it was at a position (`None`: as it is now), as many as `tail` wants. It costs what
+    /// The newest messages of a session as it was at a position (`None`: as it is now), as many as `tail` wants, and the tree of
+    /// summaries as far as a prompt can show it that has room for about so many tokens of `summaries` (0: none). It costs what
     /// these cost, however long the session is.
-    fn window(&self, session: &SessionKey, position: Option<u64>, tail: Box<dyn Tail>) -> Answer<Window>;
+    fn window(
+        &self,
+        session: &SessionKey,
+        position: Option<u64>,
+        summaries: u64,
+        tail: Box<dyn Tail>,
+    ) -> Answer<Window>;
 
     /// Copies a session as it was at a position (`None`: as it is now) to a new one of the same workspace.
     fn fork(&self, session: &SessionKey, position: Option<u64>, to: &Id) -> Answer<Session>;
@@ -70,13 +81,14 @@ pub trait Store: Send + Sync {
 
 /// Which messages at the end of a conversation are wanted.
 pub trait Tail: Send {
-    /// Takes the next older message; whether one more is wanted.
-    fn take(&mut self, message: &ConversationMessage) -> bool;
+    /// Takes the next older message; whether one more is wanted. `is_reached`: what is before it has its place in the summaries,
+    /// as far as there are any.
+    fn take(&mut self, message: &ConversationMessage, is_reached: bool) -> bool;
 }
 
-impl<F: FnMut(&ConversationMessage) -> bool + Send> Tail for F {
-    fn take(&mut self, message: &ConversationMessage) -> bool {
-        self(message)
+impl<F: FnMut(&ConversationMessage, bool) -> bool + Send> Tail for F {
+    fn take(&mut self, message: &ConversationMessage, is_reached: bool) -> bool {
+        self(message, is_reached)
     }
 }
 
@@ -178,6 +190,8 @@ pub struct Window {
     pub first_index: u64,
     /// The messages, in order.
     pub messages: Vec<ConversationMessage>,
+    /// Of the tree of summaries what a prompt can show; a parent that is none of them is not named.
+    pub segments: Vec<Segment>,
 }
 
 /// What to find.
@@ -223,6 +237,8 @@ pub struct Stats {
     pub first: Option<Moment>,
     /// When one of them changed last.
     pub last: Option<Moment>,
+    /// How many of their segments wait for their summary, have it, and are set aside.
+    pub segments: [u64; 3],
 }
 
 /// What a store will answer.

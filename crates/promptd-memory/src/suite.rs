@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+pub(crate) mod segments;
+
 use promptd_core::{
     id::Id,
     time::Moment,
@@ -33,6 +35,12 @@ pub const TESTS: &[Test] = &[
     ("recall finds words, the best first, within its bounds", recalls),
     ("stats count what a workspace has", stats),
     ("watchers hear of every change", watches),
+    ("segments are planned once, in order", segments::planned),
+    ("a summary is stored once, whoever brings it", segments::summaries),
+    ("a job that fails is tried again, or set aside", segments::failures),
+    ("a position names one tree for good", segments::positions),
+    ("what is removed takes its segments with it", segments::removals),
+    ("a fork has the tree of its messages", segments::forks),
 ];
 
 /// An id.
@@ -226,11 +234,11 @@ fn windows(store: &dyn Store) {
     append(store, "s", users(0..100));
     let window = |position, count: usize| {
         let mut left = count;
-        let tail = move |_: &ConversationMessage| {
+        let tail = move |_: &ConversationMessage, _: bool| {
             left -= 1;
             left > 0
         };
-        store.window(&key("s"), position, Box::new(tail)).wait().unwrap()
+        store.window(&key("s"), position, 0, Box::new(tail)).wait().unwrap()
     };
     let newest = window(None, 3);
     assert_eq!((newest.position, newest.first_index, newest.messages), (100, 97, users(97..100)));
@@ -239,7 +247,8 @@ fn windows(store: &dyn Store) {
     assert_eq!(window(Some(2), 5).messages, users(0..2));
     let nothing = window(Some(0), 5);
     assert_eq!((nothing.position, nothing.first_index, nothing.messages), (0, 0, vec![]));
-    let refused = |position| store.window(&key("s"), Some(position), Box::new(|_: &_| true)).wait();
+    let refused =
+        |position| store.window(&key("s"), Some(position), 0, Box::new(|_: &ConversationMessage, _: bool| true)).wait();
     assert_eq!(refused(101), Err(StoreError::NoPosition(101)));
 }
 

@@ -9,13 +9,16 @@ use tokio::sync::watch;
 
 use crate::SessionKey;
 
-/// A sender for each session that is watched.
+/// A sender for each session that is watched, and one for all.
 #[derive(Debug, Default)]
-pub(crate) struct Watchers(Mutex<HashMap<SessionKey, watch::Sender<()>>>);
+pub(crate) struct Watchers {
+    sessions: Mutex<HashMap<SessionKey, watch::Sender<()>>>,
+    all: watch::Sender<()>,
+}
 
 impl Watchers {
     pub(crate) fn watch(&self, session: &SessionKey) -> watch::Receiver<()> {
-        let mut senders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut senders = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         // What nobody watches any more goes when the table would grow.
         if senders.len() == senders.capacity() {
             senders.retain(|_, sender| !sender.is_closed());
@@ -23,8 +26,13 @@ impl Watchers {
         senders.entry(session.clone()).or_insert_with(|| watch::Sender::new(())).subscribe()
     }
 
+    pub(crate) fn watch_all(&self) -> watch::Receiver<()> {
+        self.all.subscribe()
+    }
+
     pub(crate) fn changed(&self, session: &SessionKey) {
-        let mut senders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        self.all.send_replace(());
+        let mut senders = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         if senders.get(session).is_some_and(|sender| sender.send(()).is_err()) {
             senders.remove(session);
         }
@@ -50,6 +58,6 @@ mod tests {
         for number in 0..1_000 {
             watchers.watch(&key(&number.to_string()));
         }
-        assert!(watchers.0.lock().unwrap().len() < 100);
+        assert!(watchers.sessions.lock().unwrap().len() < 100);
     }
 }

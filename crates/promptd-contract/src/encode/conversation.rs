@@ -1,8 +1,8 @@
-//! Messages of a conversation, as a caller brought them.
+//! Messages and summaries of a conversation, as a caller brought them.
 
 use super::timestamp;
 use crate::proto;
-use promptd_core::turn::{ConversationMessage, ToolCall};
+use promptd_core::turn::{ConversationMessage, Segment, ToolCall};
 
 /// A message, whole.
 #[must_use]
@@ -16,5 +16,21 @@ pub fn conversation_message(message: ConversationMessage) -> proto::Conversation
         time: message.time.map(timestamp),
         tool_calls: message.tool_calls.into_iter().map(call).collect(),
         id: message.id,
+    }
+}
+
+/// A summary, whole.
+#[must_use]
+pub fn summary_segment(segment: Segment) -> proto::SummarySegment {
+    proto::SummarySegment {
+        id: segment.id,
+        parent_id: segment.parent_id,
+        level: segment.level,
+        message_start: segment.message_start,
+        message_end: segment.message_end,
+        start_time: segment.start_time.map(timestamp),
+        end_time: segment.end_time.map(timestamp),
+        summary: segment.summary,
+        summary_tokens: segment.summary_tokens,
     }
 }

@@ -96,6 +96,7 @@ impl Sample {
                 uncovered: 2,
                 estimated_tokens: 3,
                 token_budget: 4,
+                summaries: vec!["5".into()],
             }),
             cache_plan: CachePlan {
                 stable_messages: 1,
@@ -247,6 +248,7 @@ const CASES: &[Case] = &[
     ("conversation_window.uncovered", &[], |s| s.carried().uncovered = 9),
     ("conversation_window.estimated_tokens", &[], |s| s.carried().estimated_tokens = 9),
     ("conversation_window.token_budget", &[], |s| s.carried().token_budget = 9),
+    ("conversation_window.summary_ids", &[], |s| s.carried().summaries.clear()),
     ("cache_plan.stable_digest", &[], |s| s.prompt.cache_plan.stable_digest = Digest([9; 32])),
     ("cache_plan.behind_conversation", &[], |s| s.prompt.cache_plan.behind_conversation = Some(Behind::SystemPart)),
     ("cards", &[], |s| s.prompt.cards.clear()),

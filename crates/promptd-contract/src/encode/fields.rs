@@ -209,6 +209,9 @@ impl Fields for CarriedConversation {
         sink.number(3, self.uncovered);
         sink.number(4, self.estimated_tokens);
         sink.number(5, self.token_budget);
+        for id in &self.summaries {
+            sink.text(6, id);
+        }
     }
 }
 

@@ -19,7 +19,7 @@ mod workspace;
 use bytes::Bytes;
 
 pub use self::{
-    conversation::conversation_message,
+    conversation::{conversation_message, summary_segment},
     diff::{Side, diff_prompt_response},
     history::{plan_history_response, timestamp},
     profile::{profile, profile_summary},

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{
     messages::{self, COLUMNS, role_number},
-    remove,
+    remove, segments,
     sessions::{COPIED, Fork, LIVE, REMOVED, hide, integer, natural},
 };
 use crate::{SessionKey, StoreError};
@@ -93,7 +93,8 @@ pub(super) fn remove_some(connection: &Connection) -> Result<Removing, StoreErro
     let next = "SELECT key FROM sessions WHERE state = ?1 LIMIT 1";
     let next = transaction.prepare_cached(next)?.query_row([REMOVED], |row| row.get::<_, i64>(0)).optional()?;
     let Some(key) = next else { return Ok(Removing::Nothing) };
-    let done = remove::remove_some(&transaction, key, 0, STEP)?.is_nothing();
+    let done = remove::remove_some(&transaction, key, 0, STEP)?.is_nothing()
+        && !segments::remove_some(&transaction, key, STEP)?;
     if done {
         transaction.prepare_cached("DELETE FROM sessions WHERE key = ?1")?.execute([key])?;
     }
@@ -128,6 +129,7 @@ pub(super) fn copy_some(connection: &Connection, fork: &Fork) -> Result<Step, St
         Some(next) => Step::More(Fork { next, ..fork.clone() }),
         None => {
             must_be_whole(&transaction, fork)?;
+            segments::copy(&transaction, fork.source, fork.key, fork.messages)?;
             transaction.prepare_cached("UPDATE sessions SET state = ?2 WHERE key = ?1")?.execute([fork.key, LIVE])?;
             Step::Done
         }

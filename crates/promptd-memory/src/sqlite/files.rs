@@ -7,6 +7,7 @@ use rusqlite::{Connection, params};
 use super::{
     connection,
     folder::{self, Folder},
+    segments,
     sessions::{LIVE, natural},
 };
 use crate::StoreError;
@@ -107,6 +108,8 @@ fn check_file(database: &Path) -> Result<Checked, StoreError> {
     checked.faults.extend(lines.into_iter().filter(|line| line != "ok"));
     if checked.faults.is_empty() {
         count(&transaction, &mut checked)?;
+        let damaged = segments::damaged(&transaction, MAX_FAULTS - checked.faults.len())?;
+        checked.faults.extend(damaged.iter().map(|session| format!("session {session} has a tree that is none")));
     }
     Ok(checked)
 }

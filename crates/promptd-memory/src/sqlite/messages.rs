@@ -7,7 +7,10 @@ use promptd_core::{
 use rusqlite::{Connection, Row, params};
 use serde_json::{Value, json};
 
-use super::sessions::{self, integer, moment, natural};
+use super::{
+    segments,
+    sessions::{self, integer, moment, natural},
+};
 use crate::{Messages, PageOfMessages, SessionKey, StoreError, StoredMessage, Tail, Window};
 
 /// What [`read`] reads.
@@ -53,18 +56,22 @@ pub(super) fn window(
     connection: &Connection,
     key: &SessionKey,
     position: Option<u64>,
+    summaries: u64,
     tail: &mut dyn Tail,
 ) -> Result<Window, StoreError> {
-    let row = sessions::find(connection, key)?;
-    let position = sessions::at(connection, &row, position)?;
+    let session = sessions::find(connection, key)?;
+    let position = sessions::at(connection, &session, position)?;
+    // Without summaries no message waits for one.
+    let summarised = if summaries > 0 { segments::summarised_to(connection, session.key, position)? } else { None };
+    let reached = summarised.unwrap_or(u64::MAX);
     let sql =
         format!("SELECT {COLUMNS} FROM messages m WHERE m.session = ?1 AND m.position < ?2 ORDER BY m.position DESC");
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params![row.key, integer(position)])?;
+    let mut rows = statement.query(params![session.key, integer(position)])?;
     let (mut messages, mut first_index) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
         let stored = read(row)?;
-        let wants_more = tail.take(&stored.message);
+        let wants_more = tail.take(&stored.message, stored.index <= reached);
         first_index = stored.index;
         messages.push(stored.message);
         if !wants_more {
@@ -72,7 +79,11 @@ pub(super) fn window(
         }
     }
     messages.reverse();
-    Ok(Window { position, first_index, messages })
+    let segments = match summarised {
+        Some(_) => segments::tree(connection, session.key, position, first_index, summaries)?,
+        None => Vec::new(),
+    };
+    Ok(Window { position, first_index, messages, segments })
 }
 
 /// Adds a message and its words.

@@ -14,6 +14,7 @@ mod readers;
 mod recall;
 mod remove;
 mod schema;
+mod segments;
 mod sessions;
 mod spoken;
 #[cfg(test)]
@@ -37,8 +38,9 @@ use self::{
     writer::{After, Writer},
 };
 use crate::{
-    Answer, Appended, Messages, PageOfMessages, PageOfSessions, Recall, Recalled, Session, SessionKey, Stats, Status,
-    Store, StoreError, Tail, Window, clock, watchers::Watchers,
+    Answer, Appended, Job, Jobs, ListedSegments, Messages, Outcome, PageOfMessages, PageOfSegments, PageOfSessions,
+    Planned, Recall, Recalled, Segments, Session, SessionKey, Source, Stats, Status, Store, StoreError, Tail,
+    Unplanned, Window, clock, watchers::Watchers,
 };
 
 /// How many threads read sessions.
@@ -118,9 +120,15 @@ impl Store for SqliteStore {
         self.readers.run(move |connection| messages::page(connection, &key, &page))
     }
 
-    fn window(&self, session: &SessionKey, position: Option<u64>, mut tail: Box<dyn Tail>) -> Answer<Window> {
+    fn window(
+        &self,
+        session: &SessionKey,
+        position: Option<u64>,
+        summaries: u64,
+        mut tail: Box<dyn Tail>,
+    ) -> Answer<Window> {
         let key = session.clone();
-        self.readers.run(move |connection| messages::window(connection, &key, position, &mut *tail))
+        self.readers.run(move |connection| messages::window(connection, &key, position, summaries, &mut *tail))
     }
 
     fn fork(&self, session: &SessionKey, position: Option<u64>, to: &Id) -> Answer<Session> {
@@ -164,5 +172,45 @@ impl Store for SqliteStore {
 
     fn watch(&self, session: &SessionKey) -> watch::Receiver<()> {
         self.watchers.watch(session)
+    }
+}
+
+impl Segments for SqliteStore {
+    fn segments(&self, session: &SessionKey, page: PageOfSegments) -> Answer<ListedSegments> {
+        let key = session.clone();
+        self.readers.run(move |connection| segments::page(connection, &key, &page))
+    }
+
+    fn due(&self, limit: usize) -> Answer<Vec<SessionKey>> {
+        self.searchers.run(move |connection| segments::due(connection, limit))
+    }
+
+    fn unplanned(&self, session: &SessionKey, most: usize) -> Answer<Unplanned> {
+        let key = session.clone();
+        self.searchers.run(move |connection| segments::unplanned(connection, &key, most))
+    }
+
+    fn add_segments(&self, session: &SessionKey, planned: Planned) -> Answer<()> {
+        self.writer.run(session, move |connection| Ok((segments::add(connection, &planned)?, After::Nothing)))
+    }
+
+    fn jobs(&self, limit: usize) -> Answer<Jobs> {
+        self.searchers.run(move |connection| segments::jobs(connection, limit, clock::milliseconds()))
+    }
+
+    fn source(&self, job: &Job, max_bytes: usize) -> Answer<Source> {
+        let job = job.clone();
+        self.searchers.run(move |connection| segments::source(connection, &job, max_bytes))
+    }
+
+    fn finish(&self, job: &Job, outcome: Outcome) -> Answer<bool> {
+        let done = job.clone();
+        self.writer.run(&job.session, move |connection| {
+            Ok((segments::finish(connection, &done, &outcome, clock::milliseconds())?, After::Nothing))
+        })
+    }
+
+    fn watch_all(&self) -> watch::Receiver<()> {
+        self.watchers.watch_all()
     }
 }

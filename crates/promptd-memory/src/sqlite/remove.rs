@@ -4,7 +4,7 @@ use promptd_core::turn::Role;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{
-    messages,
+    messages, segments,
     sessions::{self, LIVE, integer, moment, natural},
 };
 use crate::{MAX_TRUNCATED, Session, SessionKey, StoreError};
@@ -33,6 +33,7 @@ pub(super) fn truncate(
         return Err(StoreError::RemovesTooMany(count));
     }
     let removed = remove_some(connection, row.key, position, usize::MAX)?;
+    segments::cut(connection, row.key, first)?;
     let mut session = row.session;
     for (count, removed) in session.messages.iter_mut().zip(removed.messages) {
         *count = count.saturating_sub(removed);

@@ -48,6 +48,39 @@ const MIGRATIONS: &[&str] = &[
     CREATE UNIQUE INDEX messages_by_id ON messages (session, id);
     CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = 'unicode61 remove_diacritics 2');
     INSERT INTO words (words, rank) VALUES ('secure-delete', 1);",
+    // `events` counts what happened to a session, `seen` what of it is planned. `start` and `stop` are numbers of messages.
+    // `state`: 0 waits for its summary, 1 has it, 2 is set aside. A segment is seen from the position `since` on, and from
+    // `until` on its parent stands for it.
+    "ALTER TABLE sessions ADD COLUMN events INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE sessions ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX sessions_due ON sessions (key) WHERE state = 0 AND seen < events;
+    CREATE TABLE segments (
+        key INTEGER PRIMARY KEY AUTOINCREMENT,
+        session INTEGER NOT NULL,
+        parent INTEGER,
+        level INTEGER NOT NULL,
+        start INTEGER NOT NULL,
+        stop INTEGER NOT NULL,
+        start_seconds INTEGER,
+        start_nanoseconds INTEGER,
+        stop_seconds INTEGER,
+        stop_nanoseconds INTEGER,
+        tokens INTEGER NOT NULL,
+        target_tokens INTEGER NOT NULL,
+        state INTEGER NOT NULL DEFAULT 0,
+        summary TEXT NOT NULL DEFAULT '',
+        summary_tokens INTEGER NOT NULL DEFAULT 0,
+        since INTEGER,
+        until INTEGER NOT NULL DEFAULT 9223372036854775807,
+        tries INTEGER NOT NULL DEFAULT 0,
+        next_try INTEGER NOT NULL DEFAULT 0,
+        fault TEXT NOT NULL DEFAULT ''
+    ) STRICT;
+    CREATE UNIQUE INDEX segments_by_start ON segments (session, level, start);
+    CREATE INDEX segments_by_parent ON segments (session, parent, level, start);
+    CREATE INDEX segments_by_end ON segments (session, stop);
+    CREATE INDEX segments_shown ON segments (session, until);
+    CREATE INDEX segments_waiting ON segments (next_try, key) WHERE state = 0;",
 ];
 
 /// Makes the tables, or brings them up to date.

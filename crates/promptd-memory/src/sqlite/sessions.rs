@@ -3,6 +3,7 @@
 use promptd_core::{id::Id, time::Moment};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use super::segments;
 use crate::{PageOfSessions, Session, SessionKey, Stats, StoreError};
 
 /// What a session's `state` says.
@@ -65,7 +66,7 @@ pub(super) fn write(
     let sql = "INSERT INTO sessions (key, workspace, id, state, position, system, user, assistant, tool, bytes, created, changed)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
          ON CONFLICT (key) DO UPDATE SET state = ?4, position = ?5, system = ?6, user = ?7, assistant = ?8, tool = ?9,
-             bytes = ?10, changed = ?12";
+             bytes = ?10, changed = ?12, events = events + 1";
     connection.prepare_cached(sql)?.execute(params![
         key,
         workspace.as_str(),
@@ -106,9 +107,10 @@ pub(super) fn stats(connection: &Connection, workspace: &Id) -> Result<Stats, St
     let stats = statement.query_row([workspace.as_str()], |row| {
         let number = |column| row.get::<_, Option<i64>>(column).map(|number| natural(number.unwrap_or(0)));
         let time = |column| row.get::<_, Option<i64>>(column).map(|time| time.map(moment));
-        Ok(Stats { sessions: number(0)?, messages: number(1)?, bytes: number(2)?, first: time(3)?, last: time(4)? })
+        let (sessions, messages, bytes) = (number(0)?, number(1)?, number(2)?);
+        Ok(Stats { sessions, messages, bytes, first: time(3)?, last: time(4)?, segments: [0; 3] })
     });
-    Ok(stats?)
+    Ok(Stats { segments: segments::count(connection, workspace)?, ..stats? })
 }
 
 /// Takes a session out of sight, to be removed.

@@ -90,16 +90,20 @@ fn removed_text_is_in_no_file() {
     let store = open(home.path());
     append(&store, "gone", 300..600, "secretseal");
     append(&store, "cut", 300..600, "hiddenotter");
+    for (session, summary) in [("kept", "walrus sum"), ("gone", "secretsummary"), ("cut", "hiddensummary")] {
+        suite::segments::summarise(&store, session, summary);
+    }
+    assert!(is_on_disk(home.path(), "secretsummary") && is_on_disk(home.path(), "hiddensummary"));
     assert!(is_on_disk(home.path(), "secretseal") && is_on_disk(home.path(), "hiddenotter"));
     store.fork(&key("gone"), None, &id("copy")).wait().unwrap();
     store.delete(&key("gone")).wait().unwrap();
     assert!(is_on_disk(home.path(), "secretseal"), "in the copy");
     store.delete(&key("copy")).wait().unwrap();
     store.truncate(&key("cut"), 0, None).wait().unwrap();
-    for gone in ["secretseal", "hiddenotter"] {
+    for gone in ["secretseal", "hiddenotter", "secretsummary", "hiddensummary"] {
         assert!(!is_on_disk(home.path(), gone), "{gone}");
     }
-    assert!(is_on_disk(home.path(), "walrus"));
+    assert!(is_on_disk(home.path(), "walrus") && is_on_disk(home.path(), "walrus sum"));
     drop(store);
     assert!(!is_on_disk(home.path(), "secretseal"));
 }
@@ -112,12 +116,12 @@ fn a_removal_waits_for_those_who_read_and_no_write_does() {
     append(&store, "t", 0..1, "text");
     let (began, has_begun) = std::sync::mpsc::channel();
     let (go_on, goes_on) = std::sync::mpsc::channel::<()>();
-    let tail = move |_: &ConversationMessage| {
+    let tail = move |_: &ConversationMessage, _: bool| {
         let _ = began.send(());
         let _ = goes_on.recv();
         false
     };
-    let window = store.window(&key("t"), None, Box::new(tail));
+    let window = store.window(&key("t"), None, 0, Box::new(tail));
     has_begun.recv().unwrap();
     let removal = store.delete(&key("s"));
     // The reader still sees the log of before.
@@ -137,9 +141,9 @@ fn files_of_a_newer_version_and_files_of_others_are_refused_and_kept() {
     let database = home.path().join("conversations.db");
     let change = |sql: &str| Connection::open(&database).unwrap().execute_batch(sql).unwrap();
     change("PRAGMA user_version = 99");
-    let why = "its files are of version 99, and this promptd knows those up to 1: use a newer one";
+    let why = "its files are of version 99, and this promptd knows those up to 2: use a newer one";
     assert_eq!(try_open(home.path()).err(), Some(StoreError::Unusable(why.into())));
-    change("PRAGMA user_version = 1");
+    change("PRAGMA user_version = 2");
     assert_eq!(all(&open(home.path()), &key("s")).len(), 1);
     change("PRAGMA application_id = 7");
     let why = "the database is not one of promptd's";
@@ -278,7 +282,7 @@ fn a_copy_that_a_process_did_not_finish_is_removed() {
     let home = TempDir::new().unwrap();
     append(&open(home.path()), "s", 0..10, "text");
     let database = home.path().join("conversations.db");
-    let left = "INSERT INTO sessions SELECT 99, workspace, 'half', 1, position, system, user, assistant, tool, bytes, created, changed FROM sessions";
+    let left = "INSERT INTO sessions SELECT 99, workspace, 'half', 1, position, system, user, assistant, tool, bytes, created, changed, 1, 0 FROM sessions";
     Connection::open(&database).unwrap().execute(left, []).unwrap();
     let store = open(home.path());
     append(&store, "half", 0..1, "text");

@@ -34,7 +34,7 @@ const SCRUB_INTERVAL: Duration = Duration::from_millis(20);
 /// What must be done, once a write is on the disk, before it is acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum After {
-    /// Nothing: it changed nothing.
+    /// Nothing.
     Nothing,
     /// So many messages are counted, and those who watch are told.
     Stored(u64),

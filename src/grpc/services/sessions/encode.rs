@@ -5,9 +5,11 @@ use promptd_contract::{
     proto,
 };
 use promptd_core::{id::Id, time::Moment};
-use promptd_memory::{Recalled, Session, Stats, StoredMessage};
+use promptd_memory::{Recalled, SegmentState, Session, Stats, StoredMessage, StoredSegment};
 
 use crate::grpc::pipeline::Error;
+
+const WRONG_TOKEN: &str = "is not a token of this list; start again with an empty one";
 
 pub(super) fn session(session: &Session) -> proto::Session {
     let [system_messages, user_messages, assistant_messages, tool_messages] = session.messages;
@@ -43,9 +45,55 @@ pub(super) fn recalled(found: Recalled) -> proto::RecalledMessage {
 }
 
 pub(super) fn stats(stats: &Stats) -> proto::GetRecallStatsResponse {
-    let Stats { sessions, messages, bytes, first, last } = *stats;
+    let Stats { sessions, messages, bytes, first, last, segments } = *stats;
     let [first_at, last_at] = [first, last].map(|time: Option<Moment>| time.map(timestamp));
-    proto::GetRecallStatsResponse { sessions, messages, bytes, first_at, last_at }
+    let [segments_waiting, segments_summarised, segments_set_aside] = segments;
+    proto::GetRecallStatsResponse {
+        sessions,
+        messages,
+        bytes,
+        first_at,
+        last_at,
+        segments_waiting,
+        segments_summarised,
+        segments_set_aside,
+    }
+}
+
+pub(super) fn segment(stored: StoredSegment) -> proto::StoredSegment {
+    let state = match stored.state {
+        SegmentState::Waiting => proto::SegmentState::Waiting,
+        SegmentState::Summarised => proto::SegmentState::Summarised,
+        SegmentState::SetAside => proto::SegmentState::SetAside,
+    };
+    proto::StoredSegment {
+        state: state.into(),
+        tokens: stored.tokens,
+        target_tokens: stored.target_tokens,
+        fault: stored.fault,
+        segment: Some(proto::SummarySegment {
+            id: stored.id.to_string(),
+            parent_id: stored.parent.map(|parent| parent.to_string()).unwrap_or_default(),
+            level: stored.level,
+            message_start: stored.messages.start,
+            message_end: stored.messages.end,
+            start_time: stored.start_time.map(timestamp),
+            end_time: stored.end_time.map(timestamp),
+            summary: stored.summary,
+            summary_tokens: stored.summary_tokens,
+        }),
+    }
+}
+
+/// A segment's place in the list, for page tokens.
+pub(super) fn segment_key(segment: &StoredSegment) -> String {
+    format!("{}/{}", segment.level, segment.messages.start)
+}
+
+/// What [`segment_key`] says.
+pub(super) fn segment_place(key: &str) -> Result<(u32, u64), Error> {
+    let parts = key.split_once('/').and_then(|(level, start)| Some((level.parse().ok()?, start.parse().ok()?)));
+    parts.ok_or_else(|| Error::invalid("page_token", WRONG_TOKEN))
 }
 
 /// A session's place in the list, for page tokens.
@@ -56,5 +104,5 @@ pub(super) fn key(session: &Session) -> String {
 /// What [`key`] says.
 pub(super) fn place(key: &str) -> Result<(i64, Id), Error> {
     let parts = key.split_once('/').and_then(|(changed, id)| Some((changed.parse().ok()?, Id::parse(id).ok()?)));
-    parts.ok_or_else(|| Error::invalid("page_token", "is not a token of this list; start again with an empty one"))
+    parts.ok_or_else(|| Error::invalid("page_token", WRONG_TOKEN))
 }

@@ -13,7 +13,7 @@ pub use memory::Memory;
 use std::sync::Arc;
 
 use futures_util::stream::{BoxStream, StreamExt as _};
-use promptd_memory::{MAX_RECALLED, PageOfMessages, PageOfSessions, Recall, SessionKey, StoreError};
+use promptd_memory::{MAX_RECALLED, PageOfMessages, PageOfSegments, PageOfSessions, Recall, SessionKey, StoreError};
 use tonic::{Request, Response, Status};
 
 use self::{encode::recalled, export::Export, watch::Watch};
@@ -176,6 +176,24 @@ impl session_service_server::SessionService for SessionService {
         let left = self.memory.store()?.truncate(&key, request.from_position, request.expected_position).await;
         let session = left.map_err(|error| self.failure(error, &key))?;
         Ok(Response::new(proto::TruncateSessionResponse { session: Some(encode::session(&session)) }))
+    }
+
+    async fn list_segments(
+        &self,
+        request: Request<proto::ListSegmentsRequest>,
+    ) -> Result<Response<proto::ListSegmentsResponse>, Status> {
+        let caller = Caller::of(&request);
+        let request = request.into_inner();
+        let key = key(&caller, &request.workspace_id, &request.session_id)?;
+        let page = Page::of(request.page_size, &request.page_token)?;
+        let after = page.after().map(encode::segment_place).transpose()?;
+        let wanted = PageOfSegments { after, limit: page.size(), max_bytes: MAX_PAGE_BYTES };
+        let listed = self.memory.store()?.segments(&key, wanted).await;
+        let listed = listed.map_err(|error| self.failure(error, &key))?;
+        let last = listed.segments.last().filter(|_| !listed.is_last).map(encode::segment_key);
+        let next_page_token = last.map(|key| Page::token(&key)).unwrap_or_default();
+        let segments = listed.segments.into_iter().map(encode::segment).collect();
+        Ok(Response::new(proto::ListSegmentsResponse { segments, next_page_token }))
     }
 
     async fn recall(&self, request: Request<proto::RecallRequest>) -> Result<Response<proto::RecallResponse>, Status> {

@@ -15,7 +15,7 @@ use crate::grpc::{
 };
 use promptd_contract::{
     decode::{AssembleRequest, SessionOfTurn},
-    encode::{Encoded, conversation_message},
+    encode::{Encoded, conversation_message, summary_segment},
     proto,
 };
 use promptd_core::{
@@ -47,7 +47,8 @@ impl PromptService {
         let mut checked = self.look_up(decoded, &found, &caller)?;
         let Some(session) = checked.decoded.request.session.take() else { return Err(Error::Internal.into()) };
         let window = self.read(&checked.decoded.request, &checked.loaded, &session).await?;
-        let bytes = window.messages.iter().map(|message| message.content.len()).sum();
+        let summaries = window.segments.iter().map(|segment| segment.summary.len());
+        let bytes = window.messages.iter().map(|message| message.content.len()).chain(summaries).sum();
         // Until the call is answered, as what its caller sent does.
         let hold = Share::new(&self.limits.unread).hold(bytes);
         let _hold = hold.map_err(|exhausted| Error::exhausted(exhausted, self.limits.retry()))?;
@@ -55,7 +56,7 @@ impl PromptService {
         checked.decoded.session_position = Some(window.position);
         let conversation = Conversation {
             messages: window.messages,
-            segments: Vec::new(),
+            segments: window.segments,
             first_index: window.first_index,
             held_cut: session.held_cut,
             rest_is_stored: true,
@@ -77,8 +78,9 @@ impl PromptService {
         let bounds = TailBounds { messages: most, bytes: MAX_BYTES };
         let mut tail = Tail::new(&loaded.snapshot, profile, &request.turn, bounds)?;
         let key = SessionKey { workspace: request.workspace.clone(), session: session.id.clone() };
-        let wanted = Box::new(move |message: &_| tail.take(message));
-        let window = memory.store()?.window(&key, session.position, wanted).await;
+        let summaries = tail.summaries();
+        let wanted = Box::new(move |message: &_, is_reached| tail.take(message, is_reached));
+        let window = memory.store()?.window(&key, session.position, summaries, wanted).await;
         window.map_err(|error| failure(error, Some(&session.id), self.limits.retry()))
     }
 }
@@ -90,7 +92,7 @@ fn resolved(mut raw: proto::AssemblePromptRequest, read: &Conversation) -> proto
         (turn.session_position, turn.session_held_cut) = (None, None);
         turn.conversation = Some(proto::Conversation {
             messages: read.messages.iter().cloned().map(conversation_message).collect(),
-            segments: Vec::new(),
+            segments: read.segments.iter().cloned().map(summary_segment).collect(),
             first_index: read.first_index,
             held_cut: read.held_cut,
         });

@@ -208,6 +208,12 @@ impl Profile {
         takes_tools(&self.inputs)
     }
 
+    /// Whether it has a place for the summaries of what is trimmed.
+    #[must_use]
+    pub fn shows_summaries(&self) -> bool {
+        self.sections().any(|(_, section)| matches!(section.body, Body::SummaryTree(_)))
+    }
+
     /// The conversation's place, if the profile carries one.
     #[must_use]
     pub fn conversation(&self) -> Option<&ConversationSpec> {

@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{
     finding::{Code, Finding, Place},
-    profile::Body,
     prompt::{
         output::CarriedConversation,
         scope::{TrimmedHistory, TurnScope},
@@ -31,8 +30,7 @@ pub(super) fn before<'a>(
         None => position(scope, conversation.messages.len()),
     };
     let Some(budget) = budget else { return TrimmedHistory { messages, ..TrimmedHistory::default() } };
-    let has_place = || scope.profile.sections().any(|(_, section)| matches!(section.body, Body::SummaryTree(_)));
-    let most = budget.summaries.filter(|_| has_place());
+    let most = budget.summaries.filter(|_| scope.profile.shows_summaries());
     let selection = match most {
         Some(most) if most > 0 && messages > 0 => select(&conversation.segments, messages, most),
         _ => Selection::default(),

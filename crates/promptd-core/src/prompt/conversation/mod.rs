@@ -96,6 +96,7 @@ fn carry_trimmed<'a>(spec: &ConversationSpec, scope: &TurnScope<'a>, most: Optio
     window.trimmed = history::before(scope, &units, &cut, budget.as_ref());
     carried.cut = window.trimmed.messages;
     carried.uncovered = window.trimmed.uncovered;
+    carried.summaries = window.trimmed.summaries.iter().map(|segment| segment.id.clone()).collect();
     window.findings.extend(history::findings(conversation, &carried));
     let indices: Vec<usize> = cut.of(&units).flat_map(Unit::indices).collect();
     if let Some(&first) = indices.iter().find(|&&index| all[index].role == Role::System) {

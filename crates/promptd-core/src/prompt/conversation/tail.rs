@@ -23,6 +23,10 @@ pub struct Tail {
     window: Option<u64>,
     /// The estimated tokens of those that it trims to; `None`: it does not trim.
     budget: Option<u64>,
+    /// The tokens of summaries that it shows; 0: it shows none.
+    summaries: u64,
+    /// Whether messages stay that no summary has yet.
+    keeps_unsummarised: bool,
     result_limit: u64,
     bounds: TailBounds,
     /// How many were taken.
@@ -54,6 +58,8 @@ impl Tail {
         let nothing = Self {
             window: Some(1),
             budget: None,
+            summaries: 0,
+            keeps_unsummarised: false,
             result_limit: 0,
             bounds,
             taken: 0,
@@ -66,8 +72,17 @@ impl Tail {
         let Some(spec) = profile.conversation() else { return Ok(nothing) };
         let inputs = Inputs::resolve(profile, snapshot, turn)?;
         let scope = TurnScope::new(snapshot, profile, turn, Cow::Owned(inputs), &mut Vec::new());
-        let budget = |trim: &TrimSpec| TrimBudget::of(trim, &scope).raw;
+        let shared = spec.trim.as_ref().map(|trim| TrimBudget::shared(trim, &scope));
+        let shared = shared.filter(|_| profile.shows_summaries());
+        let summaries = shared.as_ref().and_then(|budget| budget.summaries).unwrap_or(0);
+        // Where summaries may take all of it, nothing is trimmed.
+        let is_unlimited = summaries > 0 && shared.is_some_and(|budget| budget.raw == 0);
+        let budget = |trim: &TrimSpec| if is_unlimited { 0 } else { TrimBudget::of(trim, &scope).raw };
+        let keep = spec.trim.as_ref().and_then(|trim| trim.keep_unsummarised.as_ref());
+        let keeps = keep.is_some_and(|keep| profile.templates.holds(keep, &scope) == Ok(true));
         Ok(Self {
+            summaries,
+            keeps_unsummarised: keeps && summaries > 0,
             window: spec.window.as_ref().and_then(|window| scope.amount(window)),
             budget: spec.trim.as_ref().map(budget).filter(|&most| most > 0),
             result_limit: spec.max_tool_result_chars.as_ref().and_then(|limit| scope.amount(limit)).unwrap_or(0),
@@ -75,13 +90,20 @@ impl Tail {
         })
     }
 
-    /// Takes the next older message; whether one more is wanted.
-    pub fn take(&mut self, message: &ConversationMessage) -> bool {
+    /// About how many tokens of summaries the prompt can show; 0: none.
+    #[must_use]
+    pub fn summaries(&self) -> u64 {
+        self.summaries
+    }
+
+    /// Takes the next older message; whether one more is wanted. `is_reached`: the summaries reach it, if there are any.
+    pub fn take(&mut self, message: &ConversationMessage, is_reached: bool) -> bool {
         self.taken += 1;
         self.bytes += message.content.len();
         self.count(message);
         let is_enough =
             self.window.is_some_and(|most| self.messages > most) || self.budget.is_some_and(|most| self.tokens > most);
+        let is_enough = is_enough && (is_reached || !self.keeps_unsummarised);
         let begins_a_turn = message.role == Role::User;
         let is_bounded = self.taken >= self.bounds.messages || self.bytes >= self.bounds.bytes;
         !(is_enough && begins_a_turn || is_bounded)

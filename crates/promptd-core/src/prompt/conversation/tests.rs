@@ -150,8 +150,9 @@ fn the_cut_is_held_back_to_what_is_summarised() {
         let carried: Vec<_> = prompt.messages.iter().filter(|message| message.origin.is_some()).collect();
         assert!(kept.contains(&carried.len()), "{why}: {}", carried.len());
         assert_eq!(carried[0].role, Role::User, "{why}");
-        let CarriedConversation { cut, uncovered: found, estimated_tokens, token_budget, held } =
+        let CarriedConversation { cut, uncovered: found, estimated_tokens, token_budget, held, summaries } =
             prompt.conversation.unwrap();
+        assert_eq!(summaries.is_empty(), cut == 0 || summarised_to == 0, "{why}");
         assert_eq!((cut, found, held), (100 - carried.len() as u64, uncovered, false), "{why}");
         let has = |code| prompt.findings.iter().any(|finding| finding.code == code);
         assert_eq!(has(Code::ConversationUncovered), uncovered > 0, "{why}");
@@ -275,7 +276,7 @@ proptest! {
                 |m: &ConversationMessage| profile != "five-layer" || m.id.is_empty() || first_of_id.insert(m.id.clone());
             let distinct: Vec<bool> = all.iter().map(is_distinct).collect();
             let CarriedConversation { cut, uncovered, estimated_tokens, token_budget, .. } =
-                prompt.conversation.unwrap_or_default();
+                prompt.conversation.clone().unwrap_or_default();
             let has = |code| prompt.findings.iter().any(|finding| finding.code == code);
             let is_carried = prompt.conversation.is_some();
             prop_assert!(!is_carried || has(Code::ConversationUncovered) == (uncovered > 0));

@@ -90,6 +90,12 @@ impl TrimBudget {
         if scope.turn.conversation.segments.is_empty() || share == 0.0 {
             return Self { raw: max, summaries: None };
         }
+        Self::shared(trim, scope)
+    }
+
+    /// What it is where there are segments.
+    pub(super) fn shared(trim: &TrimSpec, scope: &TurnScope<'_>) -> Self {
+        let (max, share) = (scope.amount(&trim.max_tokens).unwrap_or(0), scope.share(&trim.summary_budget));
         Self { raw: part(max, 1.0 - share), summaries: Some(part(max, share)) }
     }
 }

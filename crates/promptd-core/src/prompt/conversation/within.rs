@@ -28,7 +28,7 @@ pub(crate) fn carry_within<'a>(
     if need <= room.max || spec.trim.is_none() {
         return whole;
     }
-    let estimate = whole.carried.map_or(0, |carried| carried.estimated_tokens);
+    let estimate = whole.carried.as_ref().map_or(0, |carried| carried.estimated_tokens);
     let most = rooms.trim.get().unwrap_or_else(|| search(spec, scope, room, need, estimate));
     rooms.trim.set(Some(most));
     let mut window = carry_trimmed(spec, scope, Some(most));

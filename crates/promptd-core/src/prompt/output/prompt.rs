@@ -40,7 +40,7 @@ pub struct Prompt<'a> {
 }
 
 /// What a prompt carries of the conversation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CarriedConversation {
     /// The index, in the whole history, of the first message that is carried. The user's newest message may come before it.
     pub cut: u64,
@@ -52,6 +52,8 @@ pub struct CarriedConversation {
     pub estimated_tokens: u64,
     /// How many it may have, where the profile trims; 0: no limit.
     pub token_budget: u64,
+    /// The ids of the segments whose summaries are shown, in order.
+    pub summaries: Vec<String>,
 }
 
 impl Prompt<'_> {

@@ -71,7 +71,8 @@ features:
     cargo test --locked --all-features --package promptd --package promptd-otlp --lib -- config queue
     cargo test --locked --all-features --package promptd-etcd --lib
     cargo test --locked --all-features --package promptd-mcp --package promptd-memory --lib
-    cargo test --locked --all-features --package promptd --test rpc -- mcp sessions
+    cargo test --locked --all-features --package promptd-memory-pipeline
+    cargo test --locked --all-features --package promptd --test rpc -- mcp sessions segments
     cargo test --locked --all-features --package promptd --test cli -- memory
     cargo test --locked --all-features --package promptd --test memory
 

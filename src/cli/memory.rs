@@ -92,7 +92,7 @@ impl Place {
             return Ok(dir.clone());
         }
         let config = settings::load(&self.config, &Overrides::default(), true)?.config;
-        let dir = config.memory.map(|options| options.dir);
+        let dir = config.memory.map(|memory| memory.store.dir);
         dir.ok_or_else(|| Failure::run("no store of conversations: set `memory.store` in the config, or give --dir"))
     }
 }

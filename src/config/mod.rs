@@ -25,6 +25,8 @@ pub use values::{Base, address, bytes, log_level};
 
 #[cfg(feature = "inspector")]
 use std::fmt;
+#[cfg(feature = "memory")]
+use std::time::Duration;
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
@@ -67,7 +69,7 @@ pub struct Config {
     pub inspector: InspectorListen,
     /// `memory`; `None`: no conversations are stored.
     #[cfg(feature = "memory")]
-    pub memory: Option<promptd_memory::Options>,
+    pub memory: Option<Memory>,
     /// `otlp`; `None`: no spans are sent.
     #[cfg(feature = "otlp")]
     pub otlp: Option<promptd_otlp::Options>,
@@ -109,6 +111,50 @@ pub struct EtcdCredentials {
     pub identity: Option<(PathBuf, PathBuf)>,
     /// A user's name and the file of the password.
     pub login: Option<(String, PathBuf)>,
+}
+
+/// What is stored of conversations, and what is made of it.
+#[cfg(feature = "memory")]
+#[derive(Debug, Clone, PartialEq)]
+pub struct Memory {
+    /// Where the store is, and how much it keeps.
+    pub store: promptd_memory::Options,
+    /// How messages are divided into segments.
+    pub thresholds: promptd_core::history::Thresholds,
+    /// The model that says where topics shift; `None`: the words of the messages do.
+    pub embed: Option<Model>,
+    /// The model that says summaries; `None`: none are made.
+    pub summarise: Option<SummariseModel>,
+}
+
+/// A model of a server.
+#[cfg(feature = "memory")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    /// The server.
+    pub address: promptd_memory_pipeline::Address,
+    /// Its name.
+    pub name: String,
+    /// The file of the server's key; absolute.
+    pub key_file: Option<PathBuf>,
+    /// The longest that a request may take.
+    pub timeout: Duration,
+    /// The most tokens an hour; `None`: no bound.
+    pub tokens_per_hour: Option<u64>,
+}
+
+/// A model that says summaries.
+#[cfg(feature = "memory")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SummariseModel {
+    /// The model.
+    pub model: Model,
+    /// How many summaries are made at once.
+    pub concurrency: usize,
+    /// The profile of requests for the summary of a segment.
+    pub segment_profile: Id,
+    /// The profile of requests for the summary of summaries.
+    pub rollup_profile: Id,
 }
 
 /// Absolute paths of PEM files.

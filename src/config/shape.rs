@@ -29,7 +29,7 @@ pub enum Shape {
         least: &'static str,
     },
     /// A number from 0 to 1.
-    #[cfg(any(feature = "otlp", feature = "record"))]
+    #[cfg(any(feature = "memory", feature = "otlp", feature = "record"))]
     Share,
     /// A list of fields of the contract's turn, but for its time.
     #[cfg(feature = "record")]
@@ -100,6 +100,22 @@ pub(super) const ORIGIN: Text = Text::like(concat!(
 #[cfg(feature = "otlp")]
 pub(super) const ENDPOINT: Shape =
     Shape::Text(Text::like(concat!(r"^http://([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\]):", port!(), "/?$")));
+
+/// A server of models: `http://` or `https://`, a host, perhaps a port and a path.
+#[cfg(feature = "memory")]
+pub(super) const MODEL_SERVER: Shape = Shape::Text(Text::like(concat!(
+    r"^https?://([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(:",
+    port!(),
+    r")?(/[A-Za-z0-9._~/-]*)?$"
+)));
+
+/// A text that is not empty.
+#[cfg(feature = "memory")]
+pub(super) const NAME: Shape = Shape::Text(Text::like(r"^[\s\S]"));
+
+/// An id.
+#[cfg(feature = "memory")]
+pub(super) const ID: Shape = Shape::Text(Text::like("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"));
 
 /// Members of etcd: hosts, each with a port.
 #[cfg(feature = "etcd")]

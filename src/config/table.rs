@@ -15,6 +15,8 @@ use super::shape::ENDPOINT;
 use super::shape::{
     ADDRESS, FORMAT_WORDS, HOME, HOST, LEVELS, ORIGIN, PATH, PATHS, RISK_WORDS, SINGLE, Shape, WATCH_WORDS,
 };
+#[cfg(feature = "memory")]
+use super::shape::{ID, MODEL_SERVER, NAME};
 #[cfg(feature = "etcd")]
 use super::shape::{MEMBERS, PREFIX};
 
@@ -387,6 +389,170 @@ pub const TABLE: &[Setting] = &[
         Shape::Size { least: 1 },
         "null",
         "The most that the sessions take of the disk; beyond it those are removed that have not changed for the longest time. Unset: no bound.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.models.embed.url",
+        MODEL_SERVER,
+        "null",
+        "The OpenAI-compatible server whose model turns messages into vectors, which say where topics shift; `/embeddings` left out. Unset: their words do.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed("memory.models.embed.model", NAME, "null", "The model's name. Required with `url`."),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.models.embed.key_file",
+        PATH,
+        "null",
+        "A file with the key that the server asks for, sent as a bearer token. Read at the start. Unset: none is sent.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.models.embed.timeout",
+        Shape::Span { least: "1s" },
+        "1m",
+        "The longest that a request to the model may take, of 100 texts at most.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.models.embed.tokens_per_hour",
+        Shape::Count { least: 1 },
+        "null",
+        "The most tokens an hour that requests take, as estimated; unset: no bound.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.models.summarise.url",
+        MODEL_SERVER,
+        "null",
+        "The OpenAI-compatible server whose model says summaries, `/chat/completions` left out: `https://api.openai.com/v1`. Unset: none are made.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed("memory.models.summarise.model", NAME, "null", "The model's name. Required with `url`."),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.models.summarise.key_file",
+        PATH,
+        "null",
+        "A file with the key that the server asks for, sent as a bearer token. Read at the start. Unset: none is sent.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.models.summarise.timeout",
+        Shape::Span { least: "1s" },
+        "1m",
+        "The longest that a request to the model may take.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.models.summarise.concurrency",
+        Shape::Count { least: 1 },
+        "4",
+        "How many summaries are made at once.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.models.summarise.tokens_per_hour",
+        Shape::Count { least: 1 },
+        "null",
+        "The most tokens an hour that requests and answers take, as estimated; unset: no bound.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.models.summarise.segment_profile",
+        ID,
+        "kern-segment-summary",
+        "The profile of requests for the summary of a segment, with the inputs `segment` and `target_tokens`.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.models.summarise.rollup_profile",
+        ID,
+        "kern-rollup",
+        "The profile of requests for the summary of summaries, with the inputs `summaries` and `target_tokens`.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.segments.min_messages",
+        Shape::Count { least: 1 },
+        "3",
+        "The fewest messages that are divided into segments.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.segments.min_new_messages",
+        Shape::Count { least: 1 },
+        "10",
+        "The same, after a session's first segments.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.segments.min_new_tokens",
+        Shape::Count { least: 0 },
+        "10000",
+        "The fewest estimated tokens of such messages.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.segments.chunk_messages",
+        Shape::Count { least: 3 },
+        "500",
+        "The most messages that are divided together, whatever tokens they have.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.segments.topic_distance",
+        Shape::Share,
+        "0.8",
+        "A segment ends where the distance to what follows is greater.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.segments.target_tokens",
+        Shape::Count { least: 1 },
+        "15000",
+        "A segment ends before it has more estimated tokens.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.segments.min_segment_tokens",
+        Shape::Count { least: 0 },
+        "5000",
+        "A segment of fewer tokens is merged with a near neighbour.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.segments.min_segment_messages",
+        Shape::Count { least: 0 },
+        "10",
+        "A segment of fewer messages is merged with a neighbour.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.segments.merge_distance",
+        Shape::Share,
+        "0.7",
+        "How near the neighbour of a segment of few tokens must be.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.segments.summary_divisor",
+        Shape::Count { least: 1 },
+        "10",
+        "A summary may have one token for so many of its segment …",
+    ),
+    #[cfg(feature = "memory")]
+    fixed("memory.segments.min_summary_tokens", Shape::Count { least: 1 }, "200", "… and at least so many …"),
+    #[cfg(feature = "memory")]
+    fixed("memory.segments.max_summary_tokens", Shape::Count { least: 1 }, "1500", "… and at most so many."),
+    #[cfg(feature = "memory")]
+    fixed("memory.segments.rollup_size", Shape::Count { least: 2 }, "10", "How many summaries are rolled up into one."),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.segments.rollup_tokens",
+        Shape::Count { least: 1 },
+        "1500",
+        "How many tokens the summary of a rollup may have.",
     ),
     #[cfg(feature = "otlp")]
     fixed(

@@ -69,7 +69,8 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
         base["otlp"] = json!({"endpoint": "http://localhost:4317"});
     }
     if cfg!(feature = "memory") {
-        base["memory"] = json!({"store": "m"});
+        let model = json!({"url": "http://localhost:1/v1", "model": "a"});
+        base["memory"] = json!({"store": "m", "models": {"embed": model, "summarise": model}});
     }
     if cfg!(feature = "record") {
         base["record"] = json!({"dir": "r"});
@@ -87,8 +88,13 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
             ("workspaces.etcd.endpoints", _) => json!(["b:2379", "[::1]:2379"]),
             ("workspaces.etcd.prefix", _) => json!("/other"),
             ("otlp.endpoint", _) => json!("http://collector.internal:4317"),
-            ("record.sample" | "otlp.sample", _) => json!(0.5),
+            (
+                "record.sample" | "otlp.sample" | "memory.segments.topic_distance" | "memory.segments.merge_distance",
+                _,
+            ) => json!(0.5),
             ("memory.keep.age", _) => json!("77s"),
+            ("memory.models.embed.url" | "memory.models.summarise.url", _) => json!("https://models.internal/v1"),
+            ("memory.models.embed.tokens_per_hour" | "memory.models.summarise.tokens_per_hour", _) => json!(77),
             ("record.max_bytes" | "memory.keep.bytes" | "workspaces.resident", _) => json!("77MiB"),
             ("record.redact", _) => json!(["user"]),
             (_, "true" | "false") => json!(setting.default != "true"),

@@ -3,7 +3,9 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+mod model;
 mod served;
+mod trees;
 
 use std::{
     env, fs,

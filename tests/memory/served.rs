@@ -20,8 +20,10 @@ impl Served {
         fs::create_dir_all(home.join("ws/harbor")).unwrap();
         fs::write(home.join("ws/harbor/AGENTS.md"), "Answer in one sentence.\n").unwrap();
         let own = [env!("CARGO_BIN_EXE_promptd"), "serve", "--workspaces", "ws", "--memory", "memory"];
+        let config = home.join("promptd.yaml");
+        let config = config.exists().then_some(["--config", "promptd.yaml"]).into_iter().flatten();
         let last = ["--listen", "127.0.0.1:0", "--log", "off"];
-        let all: Vec<_> = under.iter().copied().chain(own).chain(last).collect();
+        let all: Vec<_> = under.iter().copied().chain(own).chain(config).chain(last).collect();
         let mut command = Command::new(all[0]);
         // A group of its own, so that both programs can be killed at once.
         command.args(&all[1..]).current_dir(home).process_group(0);

@@ -30,6 +30,8 @@ mod raw;
 mod reply;
 mod rig;
 #[cfg(feature = "memory")]
+mod segments;
+#[cfg(feature = "memory")]
 mod sessions;
 mod tls;
 mod web;

@@ -326,7 +326,7 @@ async fn without_a_store_and_with_a_damaged_one_everything_else_is_served() {
 }
 
 /// A conversation as agents have them: turns of a user's message, calls of tools with results, and an answer.
-fn agentic(turns: usize) -> Vec<proto::ConversationMessage> {
+pub(crate) fn agentic(turns: usize) -> Vec<proto::ConversationMessage> {
     let mut messages = Vec::new();
     for turn in 0..turns {
         messages.push(user(&format!("u{turn}"), &format!("Question {turn}? {}", "word ".repeat(turn * 7 % 40))));
@@ -349,7 +349,7 @@ fn agentic(turns: usize) -> Vec<proto::ConversationMessage> {
 }
 
 /// A number as an input of a profile.
-fn number(name: &str, value: f64) -> prost_types::Struct {
+pub(crate) fn number(name: &str, value: f64) -> prost_types::Struct {
     let value = prost_types::Value { kind: Some(prost_types::value::Kind::NumberValue(value)) };
     prost_types::Struct { fields: [(name.to_owned(), value)].into() }
 }

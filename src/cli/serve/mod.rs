@@ -17,6 +17,8 @@ mod record;
 mod reload;
 mod secrets;
 mod signals;
+#[cfg(feature = "memory")]
+mod summaries;
 
 use std::{
     convert::Infallible,
@@ -125,7 +127,9 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
     #[cfg(feature = "etcd")]
     let backend = Backend { publisher: fleet.as_ref().map(|fleet| publisher::of(fleet, &current, &source)), ..backend };
     #[cfg(feature = "memory")]
-    let backend = Backend { memory: memory::start(config, &mut registry).await, ..backend };
+    let remembering = memory::start(config.memory.as_ref(), &store, &mut registry).await?;
+    #[cfg(feature = "memory")]
+    let backend = Backend { memory: remembering.as_ref().map(|it| it.memory.clone()), ..backend };
     let options = descriptors::within_limit(&config.grpc);
     let server = Server::bind(options, backend, secrets.tls.clone()).await.map_err(|e| server_failure(&e))?;
     #[cfg(feature = "inspector")]
@@ -164,6 +168,8 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
     }
 
     lifecycle.ready();
+    #[cfg(feature = "memory")]
+    let _working = remembering.and_then(|it| it.pipeline).map(promptd_memory_pipeline::Pipeline::start);
     if let Some(url) = page.as_ref().filter(|_| config.log.format == LogFormat::Text) {
         logs.print(&format!("inspector at {url}"));
     }

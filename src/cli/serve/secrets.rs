@@ -71,6 +71,19 @@ pub(super) fn pem<'c>(tls: &config::Tls, contents: &'c Contents) -> Result<Pem<'
     })
 }
 
+/// The key of a model's server, as a header has it.
+#[cfg(feature = "memory")]
+pub(super) fn model_key(path: &Path, model: &str) -> Result<http::HeaderValue, Failure> {
+    let contents = read_files(&only(path));
+    let setting = format!("memory.models.{model}.key_file");
+    let failure = |why: String| Failure::input(format!("error: cannot read `{setting}`; {why}\n"));
+    let key = std::str::from_utf8(bytes(path, &contents).map_err(failure)?).unwrap_or_default().trim();
+    let value = http::HeaderValue::from_str(&format!("Bearer {key}")).ok().filter(|_| !key.is_empty());
+    let mut value = value.ok_or_else(|| failure(format!("{} has no key: one line of ASCII", path.display())))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
 fn bytes<'c>(path: &Path, contents: &'c Contents) -> Result<&'c [u8], String> {
     match contents.get(path) {
         Some(Ok(bytes)) => Ok(bytes),

@@ -79,7 +79,7 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
         #[cfg(feature = "inspector")]
         inspector,
         #[cfg(feature = "memory")]
-        memory: memory::options(section(&mut root, "memory"), &base, overrides),
+        memory: memory::memory(section(&mut root, "memory"), &base, overrides),
         #[cfg(feature = "otlp")]
         otlp: otlp::options(section(&mut root, "otlp")),
         #[cfg(feature = "record")]

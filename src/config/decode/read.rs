@@ -97,7 +97,7 @@ pub(super) fn span(fields: &mut Fields<'_, '_>, key: &'static str) -> Duration {
 }
 
 /// A number from 0 to 1.
-#[cfg(any(feature = "otlp", feature = "record"))]
+#[cfg(any(feature = "memory", feature = "otlp", feature = "record"))]
 pub(super) fn share(fields: &mut Fields<'_, '_>, key: &'static str) -> f64 {
     let share = fields.number(key);
     if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {

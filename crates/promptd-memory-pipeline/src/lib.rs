@@ -1,0 +1,117 @@
+//! Makes the trees of summaries of stored conversations, in the background.
+//!
+//! What a session's messages are divided into, and what is rolled up, is planned by the core's rules ([`planner`]); a model says
+//! the summaries ([`worker`]). All that is to be done is rows of the store, and each result is stored with its row in one
+//! transaction: a process that ends loses what it had not stored, and the next one does it again. The tree does not depend
+//! on when it is made: a plan is made of the shortest run of finished turns that the thresholds admit.
+//!
+//! The crate knows neither files nor workspaces: the requests to a model come from [`Prompts`].
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![warn(unreachable_pub)]
+
+mod breaker;
+mod model;
+mod planner;
+mod prompts;
+mod quota;
+mod status;
+mod worker;
+
+pub use model::{Address, Chat, Embedder, Embeddings, Fault, Said, ServerOptions, Summariser};
+pub use prompts::{Prompts, Request};
+pub use status::Status;
+
+use std::{pin::Pin, sync::Arc};
+
+use promptd_core::history::Thresholds;
+use promptd_memory::Store;
+use tokio::{sync::Notify, task::JoinHandle};
+
+use self::{breaker::Breaker, planner::Planning, quota::Quota, worker::Work};
+
+/// What the log lines of this crate are filtered by, as in `log.level: info,promptd::memory=debug`.
+const LOG_TARGET: &str = "promptd::memory";
+
+/// What will be there.
+pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Who says summaries, and how much of it at once.
+pub struct Summaries {
+    /// The model.
+    pub model: Arc<dyn Summariser>,
+    /// What it is asked.
+    pub prompts: Arc<dyn Prompts>,
+    /// How many summaries are made at once.
+    pub concurrency: usize,
+    /// The most tokens an hour, of requests and answers; `None`: no bound.
+    pub tokens_per_hour: Option<u64>,
+}
+
+/// How messages are divided into segments.
+pub struct Division {
+    /// The numbers that it goes by.
+    pub thresholds: Thresholds,
+    /// What says where topics shift; `None`: the words of the messages do.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// The most tokens an hour for it; `None`: no bound.
+    pub tokens_per_hour: Option<u64>,
+}
+
+/// The work that is to be done.
+pub struct Pipeline {
+    planning: Planning,
+    work: Option<Work>,
+    status: Status,
+}
+
+/// The work, until it is dropped.
+#[derive(Debug)]
+pub struct Working(Vec<JoinHandle<()>>);
+
+impl Pipeline {
+    /// Without `summaries`, segments wait for theirs.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, division: Division, summaries: Option<Summaries>) -> Self {
+        let status = Status::default();
+        // Each tells the other that it may have something to do.
+        let (planned, summarised) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let work = summaries.map(|summaries| Work {
+            store: Arc::clone(&store),
+            quota: Quota::new(summaries.tokens_per_hour),
+            breaker: Breaker::default(),
+            planned: Arc::clone(&planned),
+            summarised: Arc::clone(&summarised),
+            status: status.clone(),
+            summaries,
+        });
+        let quota = Quota::new(division.tokens_per_hour);
+        let planning = Planning { store, division, quota, breaker: Breaker::default(), planned, summarised };
+        Self { planning, work, status }
+    }
+
+    /// How it is doing.
+    #[must_use]
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// Begins to work.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime.
+    #[must_use]
+    pub fn start(self) -> Working {
+        let planning = tokio::spawn(self.planning.run());
+        Working([Some(planning), self.work.map(|work| tokio::spawn(work.run()))].into_iter().flatten().collect())
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        for task in &self.0 {
+            task.abort();
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Making summaries: jobs of the store, worked off a few at once.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use promptd_memory::{Job, Jobs, Outcome, Source, Store, StoreError};
+use tokio::{
+    sync::Notify,
+    task::JoinSet,
+    time::{Instant, sleep_until},
+};
+
+use crate::{
+    Fault, LOG_TARGET, Request, Said, Status, Summaries,
+    breaker::{Breaker, wait},
+    quota::Quota,
+};
+
+/// How often a job is tried before it is set aside; failures while the server is away do not count.
+const MAX_TRIES: u32 = 8;
+/// The most bytes of messages that a summary is made of.
+const MAX_SOURCE_BYTES: usize = 1 << 20;
+/// How long nothing is tried after the store failed.
+const AFTER_FAILURE: Duration = Duration::from_secs(5);
+/// How long a job waits whose request cannot be made, since its workspace cannot be used.
+const WITHOUT_REQUEST: Duration = Duration::from_secs(60);
+/// The longest that the work rests.
+const MAX_REST: Duration = Duration::from_secs(3_600);
+
+pub(crate) struct Work {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) summaries: Summaries,
+    pub(crate) quota: Quota,
+    pub(crate) breaker: Breaker,
+    pub(crate) planned: Arc<Notify>,
+    pub(crate) summarised: Arc<Notify>,
+    pub(crate) status: Status,
+}
+
+/// What a model made of a job.
+struct Tried {
+    job: Job,
+    said: Result<Said, Fault>,
+}
+
+impl Work {
+    /// Works until it is dropped.
+    pub(crate) async fn run(mut self) {
+        let (mut asked, mut under_way) = (JoinSet::new(), HashSet::new());
+        loop {
+            let next = match self.ask(&mut asked, &mut under_way).await {
+                Ok(next) => next,
+                Err(error) => {
+                    tracing::warn!(target: LOG_TARGET, "no summaries are made now: {error}");
+                    Instant::now() + AFTER_FAILURE
+                }
+            };
+            tokio::select! {
+                Some(tried) = asked.join_next() => match tried {
+                    Ok(tried) => self.store_result(tried, &mut under_way).await,
+                    Err(error) => tracing::error!(target: LOG_TARGET, "making a summary failed: {error}"),
+                },
+                () = self.planned.notified() => {}
+                () = sleep_until(next) => {}
+            }
+        }
+    }
+
+    /// Asks for as many summaries as may be made at once; says when to look again.
+    async fn ask(&mut self, asked: &mut JoinSet<Tried>, under_way: &mut HashSet<u64>) -> Result<Instant, StoreError> {
+        let later = Instant::now() + MAX_REST;
+        let free = match self.breaker.admits(self.summaries.concurrency) {
+            Ok(most) => most.saturating_sub(under_way.len()),
+            Err(until) => return Ok(until),
+        };
+        if free == 0 {
+            return Ok(later);
+        }
+        let Jobs { jobs, next } = self.store.jobs(under_way.len() + free).await?;
+        let next = next.map_or(later, |next| Instant::now() + next);
+        for job in jobs.into_iter().filter(|job| !under_way.contains(&job.segment)).take(free).collect::<Vec<_>>() {
+            let (request, chars) = match self.request(&job).await? {
+                Some(Ok(asked)) => asked,
+                Some(Err(fault)) => {
+                    // Of the workspace, which an operator mends.
+                    self.store.finish(&job, Outcome::Later { wait: WITHOUT_REQUEST, fault, counts: false }).await?;
+                    continue;
+                }
+                // It has gone.
+                None => continue,
+            };
+            if let Err(wait) = self.quota.take(request.tokens()) {
+                return Ok(next.min(Instant::now() + wait));
+            }
+            under_way.insert(job.segment);
+            let model = Arc::clone(&self.summaries.model);
+            asked.spawn(async move {
+                let said = model.say(request).await.and_then(|said| said.checked(chars));
+                Tried { job, said }
+            });
+        }
+        Ok(next)
+    }
+
+    /// What a model is asked, and how many characters its answer is about; `None`: the job is none any more.
+    async fn request(&self, job: &Job) -> Result<Option<Result<(Request, usize), String>>, StoreError> {
+        let source = match self.store.source(job, MAX_SOURCE_BYTES).await {
+            Ok(source) => source,
+            Err(StoreError::NoSession) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let chars = match &source {
+            Source::Messages(messages) => messages.iter().map(|stored| stored.message.content.chars().count()).sum(),
+            Source::Segments(children) => children.iter().map(|child| child.summary.chars().count()).sum(),
+        };
+        let request = self.summaries.prompts.request(&job.session.workspace, source, job.target_tokens).await;
+        Ok(Some(request.map(|request| (request, chars))))
+    }
+
+    /// Stores what became of a job.
+    async fn store_result(&mut self, tried: Tried, under_way: &mut HashSet<u64>) {
+        let Tried { job, said } = tried;
+        let outcome = self.outcome(&job, said);
+        let stored = self.store.finish(&job, outcome).await;
+        under_way.remove(&job.segment);
+        match stored {
+            Ok(_) => self.summarised.notify_one(),
+            Err(error) => tracing::warn!(target: LOG_TARGET, "a summary is not stored, and is made again: {error}"),
+        }
+    }
+
+    fn outcome(&mut self, job: &Job, said: Result<Said, Fault>) -> Outcome {
+        let was_away = self.breaker.is_open();
+        let fault = match said {
+            Ok(Said { text, tokens }) => {
+                self.breaker.succeeded();
+                self.status.summarised.inc();
+                self.report(was_away, "");
+                return Outcome::Summary(text, tokens);
+            }
+            Err(fault) => fault,
+        };
+        self.status.failed.inc();
+        match fault {
+            Fault::OfServer { pause, .. } => self.breaker.failed(pause),
+            // It answered.
+            Fault::OfAnswer(_) => self.breaker.succeeded(),
+        }
+        let is_away = self.breaker.is_open();
+        self.report(was_away, fault.message());
+        let fault = fault.message().to_owned();
+        if !is_away && job.tries + 1 >= MAX_TRIES {
+            self.status.set_aside.inc();
+            return Outcome::SetAside(fault);
+        }
+        Outcome::Later { wait: wait(job.tries), fault, counts: !is_away }
+    }
+
+    /// Says in the log and in the metrics when the model goes away, or is back.
+    fn report(&self, was_away: bool, fault: &str) {
+        let is_away = self.breaker.is_open();
+        self.status.away.set(is_away.into());
+        if is_away && !was_away {
+            tracing::warn!(target: LOG_TARGET, "no summaries are made until the model answers again: {fault}");
+        } else if was_away && !is_away {
+            tracing::info!(target: LOG_TARGET, "summaries are made again");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use promptd_core::id::Id;
+    use promptd_memory::{Keep, Options, SessionKey, SqliteStore};
+
+    use super::*;
+    use crate::{Later, Prompts, Summariser};
+
+    struct Nobody;
+
+    impl Prompts for Nobody {
+        fn request<'a>(&'a self, _: &'a Id, _: Source, _: u32) -> Later<'a, Result<Request, String>> {
+            Box::pin(async { Err("no workspace".into()) })
+        }
+    }
+
+    impl Summariser for Nobody {
+        fn say(&self, _: Request) -> Later<'_, Result<Said, Fault>> {
+            Box::pin(async { Err(Fault::OfAnswer("nothing".into())) })
+        }
+    }
+
+    fn work(store: Arc<dyn Store>) -> Work {
+        Work {
+            store,
+            summaries: Summaries {
+                model: Arc::new(Nobody),
+                prompts: Arc::new(Nobody),
+                concurrency: 2,
+                tokens_per_hour: None,
+            },
+            quota: Quota::new(None),
+            breaker: Breaker::default(),
+            planned: Arc::default(),
+            summarised: Arc::default(),
+            status: Status::default(),
+        }
+    }
+
+    fn job(tries: u32) -> Job {
+        let id = |text| Id::parse(text).unwrap();
+        let session = SessionKey { workspace: id("w"), session: id("s") };
+        Job { segment: 1, session, level: 0, messages: 0..3, target_tokens: 200, tries }
+    }
+
+    #[tokio::test]
+    async fn what_fails_for_good_is_set_aside_unless_the_server_is_away() {
+        let home = tempfile::tempdir().unwrap();
+        let options = Options { dir: home.path().to_owned(), keep: Keep::default() };
+        let mut work = work(Arc::new(SqliteStore::open(&options).unwrap()));
+        let empty = || Err(Fault::OfAnswer("it is empty".into()));
+        let hangs = || Err(Fault::OfServer { message: "it hangs".into(), pause: None });
+        let counts = |outcome: &Outcome| matches!(outcome, Outcome::Later { counts: true, .. });
+        assert!(counts(&work.outcome(&job(0), empty())));
+        assert!(counts(&work.outcome(&job(6), empty())));
+        assert_eq!(work.outcome(&job(7), empty()), Outcome::SetAside("it is empty".into()));
+        for _ in 0..4 {
+            assert!(counts(&work.outcome(&job(0), hangs())));
+        }
+        assert_eq!(work.status.away.get(), 0);
+        for tries in [0, 7, 100] {
+            assert!(matches!(work.outcome(&job(tries), hangs()), Outcome::Later { counts: false, .. }), "{tries}");
+        }
+        assert_eq!(work.status.away.get(), 1);
+        let said = Said { text: "a summary".into(), tokens: 2 };
+        assert_eq!(work.outcome(&job(0), Ok(said)), Outcome::Summary("a summary".into(), 2));
+        assert_eq!((work.status.away.get(), work.status.failed.get(), work.status.set_aside.get()), (0, 10, 1));
+        let busy = Err(Fault::OfServer { message: "429".into(), pause: Some(Duration::from_secs(9)) });
+        assert!(matches!(work.outcome(&job(7), busy), Outcome::Later { counts: false, .. }));
+        assert!(work.breaker.admits(2).is_err());
+    }
+}

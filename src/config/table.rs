@@ -116,7 +116,7 @@ pub const TABLE: &[Setting] = &[
         "workspaces.etcd.auth.username",
         Shape::Text(Text::ANY),
         "null",
-        "The user that etcd knows this service by; it needs to read what is below the prefix.",
+        "The user that etcd knows this service by; it needs to read what is below the prefix, and to write it where people publish through the service.",
     ),
     #[cfg(feature = "etcd")]
     fixed("workspaces.etcd.auth.password_file", PATH, "null", "The file of the user's password: its first line."),

@@ -3,7 +3,8 @@ import type { Caller } from "./caller.js";
 import * as pb from "./gen/promptd/v1/session_pb.js";
 import { pages, present } from "./pages.js";
 import type {
-  Appended, CallOptions, ConversationMessage, Given, RecalledMessage, RecallStats, SessionChange, StoredMessage, StoredSession,
+  Appended, CallOptions, ConversationMessage, Given, RecalledMessage, RecallStats, SessionChange, StoredMessage, StoredSegment,
+  StoredSession,
 } from "./plain.js";
 import { follow } from "./watch.js";
 
@@ -58,6 +59,13 @@ export class Conversations {
       yield* page.messages;
       from = page.nextPosition;
     }
+  }
+
+  /** What a session's messages were divided into, with the summaries: of level 0 first, page by page. */
+  async *segments(workspaceId: string, sessionId: string, call?: CallOptions): AsyncGenerator<StoredSegment, void, undefined> {
+    const page = (pageToken: string) =>
+      this.#caller.plain(method.listSegments, { workspaceId, sessionId, pageSize: PAGE_SIZE, pageToken }, call);
+    yield* pages(page, ({ segments }) => segments);
   }
 
   /** A whole session as JSON lines, some at a time. Where it breaks, it begins again with another call. */

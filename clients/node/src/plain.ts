@@ -74,6 +74,7 @@ export interface HistoryPlan extends Shown<pb.PlanHistoryResponse> {}
 export interface PromptDiff extends Shown<pb.DiffPromptResponse> {}
 export interface StoredSession extends Shown<sessions.Session> {}
 export interface StoredMessage extends Shown<sessions.StoredMessage> {}
+export interface StoredSegment extends Shown<sessions.StoredSegment> {}
 export interface RecalledMessage extends Shown<sessions.RecalledMessage> {}
 export interface RecallStats extends Shown<sessions.GetRecallStatsResponse> {}
 export interface SessionChange extends Shown<sessions.WatchSessionResponse> {}

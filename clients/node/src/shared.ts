@@ -5,7 +5,8 @@ export { Memory, type LastGoodEntry, type LastGoodStore } from "./lastgood.js";
 export type {
   Appended, AssembleOptions, CachePlan, CallOptions, Card, ConversationMessage, ConversationWindow, DiffOptions, Finding, Format,
   HistoryMessage, HistoryPlan, Profile, PromptDiff, PromptMessage, RecalledMessage, RecallStats, Reply, Revision, Role, SectionReport,
-  SessionChange, Size, Skill, SkillFile, SkillFilter, StoredMessage, StoredSession, Turn, Workspace, WorkspaceChange, WorkspaceFile,
+  SessionChange, Size, Skill, SkillFile, SkillFilter, StoredMessage, StoredSegment, StoredSession, Turn, Workspace, WorkspaceChange,
+  WorkspaceFile,
 } from "./plain.js";
 export { SERVICE_CONFIG } from "./policy.js";
 export { Prompt } from "./prompt.js";

@@ -66,6 +66,22 @@ impl Conversations {
         self.0.unary(method!("SessionService", "ListMessages"), &request).await
     }
 
+    /// What a session's messages were divided into, with the summaries: of level 0 first.
+    pub async fn segments(&self, workspace: &str, session: &str) -> Result<Vec<proto::StoredSegment>, Error> {
+        let (workspace_id, session_id) = (workspace.into(), session.into());
+        let mut request = proto::ListSegmentsRequest { workspace_id, session_id, ..Default::default() };
+        let mut all = Vec::new();
+        loop {
+            let page: proto::ListSegmentsResponse =
+                self.0.unary(method!("SessionService", "ListSegments"), &request).await?;
+            all.extend(page.segments);
+            if page.next_page_token.is_empty() {
+                return Ok(all);
+            }
+            request.page_token = page.next_page_token;
+        }
+    }
+
     /// A whole session as JSON lines.
     pub async fn export(&self, workspace: &str, session: &str) -> Result<Export, Error> {
         let request = proto::ExportSessionRequest { workspace_id: workspace.into(), session_id: session.into() };

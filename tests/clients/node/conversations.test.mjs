@@ -29,7 +29,7 @@ test("there is a method for every RPC", () => {
   const service = /service SessionService \{(.*?)\n\}/s.exec(readFileSync(join(ROOT, "proto/promptd/v1/session.proto"), "utf8"))[1];
   const rpcs = [...service.matchAll(/rpc (\w+)\(/g)].map(([, name]) => name);
   const methods = {
-    AppendMessages: "append", ListSessions: "list", GetSession: "get", ListMessages: "messages", ExportSession: "export",
+    AppendMessages: "append", ListSessions: "list", GetSession: "get", ListMessages: "messages", ListSegments: "segments", ExportSession: "export",
     DeleteSession: "delete", WatchSession: "watch", ForkSession: "fork", TruncateSession: "truncate", Recall: "recall", GetRecallStats: "stats",
   };
   assert.deepEqual(rpcs.toSorted(), Object.keys(methods).toSorted());

@@ -17,6 +17,7 @@ METHODS = {
     "ListSessions": "list",
     "GetSession": "get",
     "ListMessages": "messages",
+    "ListSegments": "segments",
     "ExportSession": "export",
     "DeleteSession": "delete",
     "WatchSession": "watch",

@@ -58,6 +58,10 @@ class Conversations:
             page, next_position = self._client._run(call)
             yield from page
 
+    def segments(self, workspace: str, session: str) -> Iterator[answers.StoredSegment]:
+        """What a session's messages were divided into, with the summaries: of level 0 first, page by page."""
+        return self._client._pages("ListSegments", {"workspace_id": workspace, "session_id": session})
+
     def export(self, workspace: str, session: str) -> Iterator[bytes]:
         """A whole session as JSON lines, some at a time. Where it breaks, it begins again with another call."""
         return self._client._stream(conversation_calls.export(workspace, session))

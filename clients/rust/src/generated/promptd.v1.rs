@@ -390,7 +390,7 @@ pub struct AssemblePromptResponse {
     pub canary_side: i32,
 }
 /// What a prompt carries of the conversation.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ConversationWindow {
     /// Index, in the whole history, of the first message that is carried. The user's newest message may
     /// come before it where that one is older. To hold the cut, send it back as `held_cut`.
@@ -411,6 +411,9 @@ pub struct ConversationWindow {
     /// (CONVERSATION_OVER_BUDGET).
     #[prost(uint64, tag = "5")]
     pub token_budget: u64,
+    /// The ids of the segments whose summaries the prompt shows, in order.
+    #[prost(string, repeated, tag = "6")]
+    pub summary_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// A text for the user interface.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2410,6 +2413,53 @@ pub struct TruncateSessionResponse {
     #[prost(message, optional, tag = "1")]
     pub session: ::core::option::Option<Session>,
 }
+/// Which segments.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListSegmentsRequest {
+    /// The workspace's id. Required.
+    #[prost(string, tag = "1")]
+    pub workspace_id: ::prost::alloc::string::String,
+    /// The session's id. Required.
+    #[prost(string, tag = "2")]
+    pub session_id: ::prost::alloc::string::String,
+    /// The most to send. 0: 100; at most 1000, and more is 1000. INVALID_ARGUMENT where negative. A page
+    /// ends earlier where its summaries would have more than 1 MiB.
+    #[prost(int32, tag = "3")]
+    pub page_size: i32,
+    /// The `next_page_token` of the page before; empty: the first page.
+    #[prost(string, tag = "4")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// One page of segments.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListSegmentsResponse {
+    /// Those of level 0 first, and of a level the oldest.
+    #[prost(message, repeated, tag = "1")]
+    pub segments: ::prost::alloc::vec::Vec<StoredSegment>,
+    /// For the next page; empty: this was the last.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+/// A segment of a session.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct StoredSegment {
+    /// Its id, unique among all segments, its parent's, its level, which messages it covers by their
+    /// `index`, when they were said, and its summary; without a summary while it waits or is set aside.
+    #[prost(message, optional, tag = "1")]
+    pub segment: ::core::option::Option<SummarySegment>,
+    /// Whether it has a summary.
+    #[prost(enumeration = "SegmentState", tag = "2")]
+    pub state: i32,
+    /// The tokens of the messages that it covers, estimated.
+    #[prost(uint64, tag = "3")]
+    pub tokens: u64,
+    /// How many tokens its summary may have.
+    #[prost(uint32, tag = "4")]
+    pub target_tokens: u32,
+    /// Why making the summary failed the last time. Empty: it did not fail.
+    #[prost(string, tag = "5")]
+    pub fault: ::prost::alloc::string::String,
+}
 /// What to find.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RecallRequest {
@@ -2484,4 +2534,50 @@ pub struct GetRecallStatsResponse {
     /// When one of them changed last. Absent: there is none.
     #[prost(message, optional, tag = "5")]
     pub last_at: ::core::option::Option<::prost_types::Timestamp>,
+    /// How many segments wait for their summary.
+    #[prost(uint64, tag = "6")]
+    pub segments_waiting: u64,
+    /// How many have it.
+    #[prost(uint64, tag = "7")]
+    pub segments_summarised: u64,
+    /// How many were set aside, since their summary could not be made: ListSegments says why.
+    #[prost(uint64, tag = "8")]
+    pub segments_set_aside: u64,
+}
+/// How far a segment's summary is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum SegmentState {
+    /// Not given.
+    Unspecified = 0,
+    /// It waits to be made, or to be tried again.
+    Waiting = 1,
+    /// It is there. Prompts show it from the next change of the session on.
+    Summarised = 2,
+    /// It could not be made, and is not tried again.
+    SetAside = 3,
+}
+impl SegmentState {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "SEGMENT_STATE_UNSPECIFIED",
+            Self::Waiting => "SEGMENT_STATE_WAITING",
+            Self::Summarised => "SEGMENT_STATE_SUMMARISED",
+            Self::SetAside => "SEGMENT_STATE_SET_ASIDE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "SEGMENT_STATE_UNSPECIFIED" => Some(Self::Unspecified),
+            "SEGMENT_STATE_WAITING" => Some(Self::Waiting),
+            "SEGMENT_STATE_SUMMARISED" => Some(Self::Summarised),
+            "SEGMENT_STATE_SET_ASIDE" => Some(Self::SetAside),
+            _ => None,
+        }
+    }
 }

@@ -45,7 +45,12 @@ fn every_field_of_a_request_changes_the_decoded_request() {
     let session = ["turn.session_id", "turn.session_position", "turn.session_held_cut"];
     let deep = "turn.conversation.messages.tool_calls.arguments_json";
     every_field("AssemblePromptRequest", deep, &session, assemble);
-    every_field("AssemblePromptRequest", "turn.session_position", &["turn.conversation"], assemble);
+    every_field(
+        "AssemblePromptRequest",
+        "turn.session_position",
+        &["turn.conversation", "reference_conversation"],
+        assemble,
+    );
     let plan = |raw: DynamicMessage| {
         format!("{:?}", plan_request(raw.transcode_to().unwrap(), &Limits::default(), allowed).unwrap())
     };

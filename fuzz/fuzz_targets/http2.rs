@@ -198,7 +198,8 @@ fn backend(open: &Arc<Open>) -> Backend {
         settings: Arc::new(Settings::default()),
         previous: None,
     });
-    let loaded = Loaded { snapshot: snapshot.unwrap().into(), at: Timestamp::UNIX_EPOCH, origin: None, candidate: None };
+    let loaded =
+        Loaded { snapshot: snapshot.unwrap().into(), at: Timestamp::UNIX_EPOCH, origin: None, candidate: None };
     store.publish(&id, State::Ready(Arc::new(loaded)));
     Backend {
         store,

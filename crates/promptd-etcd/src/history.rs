@@ -28,14 +28,6 @@ pub struct Past {
     pub manifest: Manifest,
 }
 
-impl Past {
-    /// Why it is published again, where nothing else is said.
-    #[must_use]
-    pub fn return_message(&self) -> String {
-        format!("Back to revision {}.", self.manifest.sequence)
-    }
-}
-
 /// The newest `count` states of a workspace that are held, the newest first; without their files.
 pub async fn list(client: &Client, prefix: &Prefix, id: &Id, count: usize) -> Result<Vec<Past>, Error> {
     let mut listed = Vec::new();

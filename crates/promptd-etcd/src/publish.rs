@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use promptd_core::{
     canary::{Canary, Key, Share},
-    digest::{Digest, sha256_hex},
+    digest::Digest,
     id::Id,
-    text::hex,
 };
 
 use crate::{
@@ -16,6 +15,7 @@ use crate::{
     client::{Client, MAX_OPERATIONS, MAX_REQUEST_BYTES, put, unchanged},
     clock,
     error::{Error, ErrorKind},
+    history,
     layout::Prefix,
     manifest::{
         FileEntry, MAX_FILE_BYTES, MAX_FILES, MAX_MANIFEST_BYTES, MAX_WORKSPACE_BYTES, Manifest, below_file, is_path,
@@ -122,6 +122,15 @@ pub async fn publish(
     results.extend(flip(client, prefix, &next, trial).await?);
     results.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(results)
+}
+
+/// What publishes an earlier state of a workspace again, by its number or first digits, and the reason, where nobody gives another.
+pub async fn return_to(client: &Client, prefix: &Prefix, id: &Id, name: &str) -> Result<(Publication, String), Error> {
+    let newest = history::newest(client, prefix, id).await?;
+    let past = history::find(client, prefix, id, name).await?;
+    let files = history::files(client, prefix, &past.manifest.files).await?;
+    let message = format!("Back to revision {}.", past.manifest.sequence);
+    Ok((Publication { id: id.clone(), files, base: Some(newest.revision) }, message))
 }
 
 type Next<'p> = (&'p Publication, Option<&'p Head>, Manifest);
@@ -300,5 +309,5 @@ pub(crate) fn published(id: &Id, head: &Head, is_new: bool) -> Published {
 /// The SHA-256 of bytes.
 #[must_use]
 pub fn digest(bytes: &[u8]) -> Digest {
-    Digest(hex::bytes(&sha256_hex(bytes)).unwrap_or_default())
+    Digest::of(bytes)
 }

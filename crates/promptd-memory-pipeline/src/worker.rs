@@ -81,7 +81,7 @@ impl Work {
             let (request, chars) = match self.request(&job).await? {
                 Some(Ok(asked)) => asked,
                 Some(Err(fault)) => {
-                    // Of the workspace, which an operator mends.
+                    // Of the workspace, which an operator puts right.
                     self.store.finish(&job, Outcome::Later { wait: WITHOUT_REQUEST, fault, counts: false }).await?;
                     continue;
                 }

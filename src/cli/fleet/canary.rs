@@ -8,13 +8,13 @@ use promptd_core::{
     id::Id,
 };
 use promptd_etcd::{
-    canary,
-    publish::{Note, Trial},
+    Error, canary,
+    publish::{Note, Published, Trial},
 };
 
 use super::{
     Author,
-    place::{Place, failure},
+    place::{Etcd, Place, failure},
     shown,
 };
 use crate::cli::{CommandResult, print};
@@ -73,28 +73,26 @@ struct Ended {
 }
 
 pub(in crate::cli) fn promote(Promote { ended }: &Promote) -> CommandResult {
-    let note = ended.note("Promoted the canary.");
-    let published = ended.place.run(async |connection| {
-        let etcd = connection.etcd("the end of a canary")?;
-        canary::promote(&etcd.client, &etcd.prefix, &ended.id, &note).await.map_err(|e| failure(&e))
-    })?;
-    print(shown(&published))?;
-    Ok(ExitCode::SUCCESS)
+    ended.run("Promoted the canary.", async |Etcd { client, prefix }, note| {
+        canary::promote(client, prefix, &ended.id, note).await
+    })
 }
 
 pub(in crate::cli) fn abort(Abort { ended }: &Abort) -> CommandResult {
-    let note = ended.note("Aborted the canary.");
-    let published = ended.place.run(async |connection| {
-        let etcd = connection.etcd("the end of a canary")?;
-        canary::abort(&etcd.client, &etcd.prefix, &ended.id, &note).await.map_err(|e| failure(&e))
-    })?;
-    print(shown(&published))?;
-    Ok(ExitCode::SUCCESS)
+    ended.run("Aborted the canary.", async |Etcd { client, prefix }, note| {
+        canary::abort(client, prefix, &ended.id, note).await
+    })
 }
 
 impl Ended {
-    fn note(&self, default: &str) -> Note {
-        let message = self.message.clone().unwrap_or_else(|| default.to_owned());
-        Note { author: self.author.author.clone(), message }
+    /// Ends it by `end`, with `reason` where the arguments give none.
+    fn run(&self, reason: &str, end: impl AsyncFnOnce(&Etcd, &Note) -> Result<Published, Error>) -> CommandResult {
+        let message = self.message.clone().unwrap_or_else(|| reason.to_owned());
+        let note = Note { author: self.author.author.clone(), message };
+        let published = self.place.run(async |connection| {
+            end(connection.etcd("the end of a canary")?, &note).await.map_err(|error| failure(&error))
+        })?;
+        print(shown(&published))?;
+        Ok(ExitCode::SUCCESS)
     }
 }

@@ -5,10 +5,7 @@ use std::process::ExitCode;
 use promptd_core::id::Id;
 use promptd_etcd::history::Past;
 
-use super::{
-    one_line,
-    place::{Place, short},
-};
+use super::{one_line, place::Place};
 use crate::cli::{CommandResult, Failure, print};
 
 /// Lists the revisions of a published workspace that are held, the newest first: number, revision, time, author, message.
@@ -35,7 +32,7 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
         print(format_args!(
             "{:>5}  {}  {:.0}  {author}  {message}\n",
             manifest.sequence,
-            short(*revision),
+            revision.short(),
             manifest.time
         ))?;
     }

@@ -18,12 +18,11 @@ use promptd_core::id::Id;
 use promptd_etcd::publish::Published;
 
 pub(super) use self::place::Address;
-use self::place::short;
 
 fn shown(published: &Published) -> String {
     let Published { id, revision, sequence, is_new } = published;
     let note = if *is_new { "" } else { ", as it was: nothing is published" };
-    format!("{id}: revision {sequence} ({}){note}\n", short(*revision))
+    format!("{id}: revision {sequence} ({}){note}\n", revision.short())
 }
 
 /// An id, for clap.

@@ -11,7 +11,7 @@ use promptd_core::id::Id;
 
 use super::{
     base,
-    place::{Files, Place, short},
+    place::{Files, Place},
 };
 use crate::cli::{CommandResult, Failure, print};
 
@@ -46,7 +46,7 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
     })?;
     write_all(folder, &files)?;
     base::write(folder, id, past.revision)?;
-    print(format_args!("{shown}: {id}, revision {} ({})\n", past.manifest.sequence, short(past.revision)))?;
+    print(format_args!("{shown}: {id}, revision {} ({})\n", past.manifest.sequence, past.revision.short()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,7 +8,7 @@ use promptd_etcd::{
     Client, Error, ErrorKind, Options,
     history::{self, Past},
     layout::Prefix,
-    publish::{Note, Publication, Published, Trial, publish},
+    publish::{Note, Publication, Published, Trial, publish, return_to},
 };
 
 use super::{Address, Files, NotPublished};
@@ -76,11 +76,8 @@ impl Etcd {
     ) -> Result<Vec<Published>, Failure> {
         let done = async {
             let (client, prefix) = (&self.client, &self.prefix);
-            let newest = history::newest(client, prefix, id).await?;
-            let past = history::find(client, prefix, id, name).await?;
-            let files = history::files(client, prefix, &past.manifest.files).await?;
-            let message = message.map_or_else(|| past.return_message(), str::to_owned);
-            let publication = Publication { id: id.clone(), files, base: Some(newest.revision) };
+            let (publication, reason) = return_to(client, prefix, id, name).await?;
+            let message = message.map_or(reason, str::to_owned);
             publish(client, prefix, &[publication], &Note { author: author.to_owned(), message }, None).await
         };
         done.await.map_err(|e| failure(&e))

@@ -6,15 +6,14 @@ mod service;
 use std::{collections::BTreeMap, path::PathBuf};
 
 use promptd::config::{Overrides, etcd_member};
-use promptd_core::{digest::Digest, id::Id};
+use promptd_core::id::Id;
 use promptd_etcd::{
     history::Past,
     layout::Prefix,
     publish::{Note, Publication, Published, Trial},
 };
 
-use self::etcd::Etcd;
-pub(super) use self::etcd::failure;
+pub(super) use self::etcd::{Etcd, failure};
 use self::service::Service;
 use crate::cli::{
     Failure,
@@ -233,11 +232,6 @@ pub(super) struct NotPublished {
     pub(super) failure: Failure,
     /// Someone else was faster.
     pub(super) is_conflict: bool,
-}
-
-/// The first digits of a revision, as they are shown.
-pub(super) fn short(revision: Digest) -> String {
-    revision.to_hex()[..12].to_owned()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use promptd_core::text::inline::inline;
 use promptd_etcd::publish::Published;
 
-use super::{by::By, publisher::short};
+use super::by::By;
 use crate::grpc::pipeline::Error;
 
 /// What the lines are filtered by, as in `log.level: warn,promptd::audit=info`.
@@ -53,7 +53,7 @@ impl Audit {
     pub(super) fn ended(mut self, result: &Result<Vec<Published>, Error>) {
         match result {
             Ok(published) => {
-                let revision = |one: &Published| format!("{}={}:{}", one.id, one.sequence, short(one.revision));
+                let revision = |one: &Published| format!("{}={}:{}", one.id, one.sequence, one.revision.short());
                 let result = if published.iter().any(|one| one.is_new) { "published" } else { "unchanged" };
                 self.write(result, &published.iter().map(revision).collect::<Vec<_>>().join(","));
             }

@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use promptd_contract::decode::{PublishBounds, PublishRequest, WorkspaceToPublish};
-use promptd_core::{digest::Digest, finding::Finding, id::Id};
+use promptd_core::{finding::Finding, id::Id};
 use promptd_etcd::{
     Client, ErrorKind, FileEntry, MAX_FILE_BYTES, MAX_FILES, MAX_WORKSPACE_BYTES, Options, ReadCredentials, history,
     is_path,
     layout::Prefix,
-    publish::{MAX_WORKSPACES, Note, Publication, Published, publish},
+    publish::{MAX_WORKSPACES, Note, Publication, Published, publish, return_to},
     upload,
 };
 use tokio::{
@@ -95,12 +95,10 @@ impl Publisher {
     ) -> Result<Vec<Published>, Error> {
         let work = async move |publisher: &Self, connection: &Connection| {
             let Connection { client, prefix, .. } = connection;
-            let newest = history::newest(client, prefix, &id).await.map_err(|error| failure(&error))?;
-            let past = history::find(client, prefix, &id, &name).await.map_err(|error| failure(&error))?;
-            let files = history::files(client, prefix, &past.manifest.files).await.map_err(|error| failure(&error))?;
-            let message = if message.is_empty() { past.return_message() } else { message };
-            let publications = [Publication { id, files, base: Some(newest.revision) }];
-            publisher.check_and_publish(connection, &publications, &Note { author, message }).await
+            let returned = return_to(client, prefix, &id, &name).await;
+            let (publication, reason) = returned.map_err(|error| failure(&error))?;
+            let message = if message.is_empty() { reason } else { message };
+            publisher.check_and_publish(connection, &[publication], &Note { author, message }).await
         };
         self.alone(work, audit).await
     }
@@ -161,11 +159,6 @@ async fn gather(connection: &Connection, workspaces: Vec<WorkspaceToPublish>) ->
         publications.push(Publication { id, files, base });
     }
     Ok(publications)
-}
-
-/// The first digits of a revision, as they are shown.
-pub(super) fn short(revision: Digest) -> String {
-    revision.to_hex()[..12].to_owned()
 }
 
 /// What etcd says, as the service's error. Where etcd is and why it cannot be used is for the log.

@@ -21,7 +21,7 @@ pub(crate) fn log_change(id: &Id, before: Option<&State>, now: &State) {
             Some(State::Ready(old)) => changed_paths(&old.snapshot, &new.snapshot),
             _ => Vec::new(),
         };
-        let forecast = if may_lose(&new.snapshot) { forecast(&new.snapshot) } else { Vec::new() };
+        let forecast = if may_lose(&new.snapshot) { forecast(new.snapshot.shared()) } else { Vec::new() };
         let Counts { errors, warnings, .. } = Counts::of(new.snapshot.findings.iter().chain(&forecast));
         tracing::info!(target: LOG_TARGET, workspace = %id, revision = %new.snapshot.revision, ?changed, errors, warnings, "workspace loaded");
         // What will be cut is logged for every revision, whatever was logged for the one before.

@@ -12,10 +12,12 @@ use crate::{
 };
 
 /// The findings of a plain turn and of a heartbeat turn by the workspace's own profile, without those of the snapshot:
-/// what is cut is known only once a prompt is assembled.
+/// what is cut is known only once a prompt is assembled. What is prepared for it is not kept: it is larger than the texts,
+/// and most workspaces of many are not asked for.
 #[must_use]
-pub fn forecast(snapshot: &Prepared) -> Vec<Finding> {
+pub fn forecast(snapshot: &Arc<Snapshot>) -> Vec<Finding> {
     let Some(profile) = snapshot.profiles.get(snapshot.manifest.profile.as_str()) else { return Vec::new() };
+    let snapshot = &Prepared::from(Arc::clone(snapshot));
     let turns = [false, true].map(|heartbeat| Turn { heartbeat, ..Turn::at(Moment::EPOCH) });
     let mut found = Vec::new();
     for turn in &turns {

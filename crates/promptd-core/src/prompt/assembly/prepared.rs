@@ -42,14 +42,14 @@ pub(super) struct PreparedProfile {
     /// Empty where a required one is missing.
     pub inputs: Inputs,
     /// By part.
-    pub parts: Vec<PreparedPart>,
+    pub parts: Box<[PreparedPart]>,
     tokens: SharedCounts,
 }
 
 /// A part of a profile; the conversation's is empty.
 #[derive(Debug, Default)]
 pub(super) struct PreparedPart {
-    pub sections: Vec<RenderedSection<'static>>,
+    pub sections: Box<[RenderedSection<'static>]>,
     pub message: Option<PreparedMessage>,
 }
 
@@ -58,8 +58,8 @@ pub(super) struct PreparedPart {
 pub(super) struct PreparedMessage {
     pub message: JoinedMessage,
     /// The reports of its sections, as if it were the first message of its prompt.
-    pub sections: Vec<SectionReport<'static>>,
-    pub findings: Vec<Finding>,
+    pub sections: Box<[SectionReport<'static>]>,
+    pub findings: Box<[Finding]>,
     /// A place for its encoded form.
     pub memo: Memo,
 }
@@ -150,7 +150,7 @@ pub(super) fn traced<'a>(
 /// Renders a message; `blocks` counts those of the whole profile.
 fn prepare_message(spec: &MessageSpec, scope: &TurnScope<'_>, budgets: &mut Budgets, blocks: &mut u32) -> PreparedPart {
     let render = |section| section::render(section, scope, budgets).into_owned();
-    let mut sections: Vec<RenderedSection<'static>> = spec.sections.iter().map(render).collect();
+    let mut sections: Box<[RenderedSection<'static>]> = spec.sections.iter().map(render).collect();
     for (rendered, section) in sections.iter_mut().zip(&spec.sections) {
         let separator = section.separator.as_deref().unwrap_or(&spec.separator);
         for block in rendered.blocks.iter_mut() {

@@ -99,6 +99,18 @@ pub struct Etcd {
     pub options: promptd_etcd::Options,
     /// The files of its credentials.
     pub credentials: EtcdCredentials,
+    /// Files of the server's own that are published there.
+    pub files: Option<ServerFiles>,
+}
+
+/// Files of the server's own, such as profiles and tokens, that are published like a workspace.
+#[cfg(feature = "etcd")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerFiles {
+    /// What they are published as; it is no workspace.
+    pub id: Id,
+    /// Where they are written to.
+    pub folder: promptd_etcd::checkout::Checkout,
 }
 
 /// The files that this process proves itself to etcd with; all paths are absolute.

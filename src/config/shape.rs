@@ -114,7 +114,7 @@ pub(super) const MODEL_SERVER: Shape = Shape::Text(Text::like(concat!(
 pub(super) const NAME: Shape = Shape::Text(Text::like(r"^[\s\S]"));
 
 /// An id.
-#[cfg(feature = "memory")]
+#[cfg(any(feature = "etcd", feature = "memory"))]
 pub(super) const ID: Shape = Shape::Text(Text::like("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"));
 
 /// Members of etcd: hosts, each with a port.

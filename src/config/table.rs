@@ -12,13 +12,15 @@ use promptd_core::yaml::shape::Text;
 use super::shape::ADDRESS_OR_OFF;
 #[cfg(feature = "otlp")]
 use super::shape::ENDPOINT;
+#[cfg(any(feature = "etcd", feature = "memory"))]
+use super::shape::ID;
 use super::shape::{
     ADDRESS, FORMAT_WORDS, HOME, HOST, LEVELS, ORIGIN, PATH, PATHS, RISK_WORDS, SINGLE, Shape, WATCH_WORDS,
 };
-#[cfg(feature = "memory")]
-use super::shape::{ID, MODEL_SERVER, NAME};
 #[cfg(feature = "etcd")]
 use super::shape::{MEMBERS, PREFIX};
+#[cfg(feature = "memory")]
+use super::shape::{MODEL_SERVER, NAME};
 
 /// One setting.
 #[derive(Debug, Clone, Copy)]
@@ -133,6 +135,20 @@ pub const TABLE: &[Setting] = &[
         Shape::Size { least: 1 },
         "1GiB",
         "The most bytes of files in the cache. What has no room is held in memory, and is not there after a restart.",
+    ),
+    #[cfg(feature = "etcd")]
+    fixed(
+        "workspaces.etcd.files.id",
+        ID,
+        "null",
+        "The published id whose files are the server's own, such as profiles and tokens; it is no workspace. See [fleet.md](../fleet.md).",
+    ),
+    #[cfg(feature = "etcd")]
+    fixed(
+        "workspaces.etcd.files.dir",
+        PATH,
+        "null",
+        "The folder that they are written to, for this service alone; its link `current` leads to the newest.",
     ),
     #[cfg(feature = "etcd")]
     fixed(

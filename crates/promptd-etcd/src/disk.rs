@@ -6,8 +6,8 @@
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
     io::{self, Read as _, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
-    path::Path,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink},
+    path::{Path, PathBuf},
 };
 
 use rustix::fs::{FlockOperation, flock};
@@ -63,6 +63,24 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Removes a folder with all that is in it, or a file; it may be gone already.
+pub(crate) fn remove_folder(path: &Path) -> io::Result<()> {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    if is_folder { fs::remove_dir_all(path) } else { remove(path) }
+}
+
+/// Where a link leads; `None`: there is none.
+pub(crate) fn link_target(path: &Path) -> Option<PathBuf> {
+    fs::read_link(path).ok()
+}
+
+/// Makes a link lead elsewhere, without a moment in which it does not exist.
+pub(crate) fn replace_link(unfinished: &Path, link: &Path, target: &Path) -> io::Result<()> {
+    remove(unfinished)?;
+    symlink(target, unfinished)?;
+    fs::rename(unfinished, link)
 }
 
 /// Takes a lock, if no other process has it; the end of the process gives it back.

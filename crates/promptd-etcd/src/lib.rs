@@ -2,7 +2,7 @@
 //!
 //! [`Mirror`] follows everything below a prefix and has each workspace as a tree of bytes; what those mean is not known here.
 //! [`publish`] writes workspaces in one transaction, [`upload`] files before it, [`canary`] ends what only some turns get, [`history`]
-//! reads earlier states, [`gc`] removes what nothing needs. [`layout`] says where everything is.
+//! reads earlier states, [`gc`] removes what nothing needs, [`checkout`] writes a state to a folder. [`layout`] says where everything is.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 #![warn(unreachable_pub)]
@@ -12,6 +12,7 @@ mod blobs;
 mod cache;
 pub mod canary;
 mod candidate;
+pub mod checkout;
 mod client;
 mod clock;
 mod disk;

@@ -8,11 +8,11 @@ use std::{
 use jiff::Timestamp;
 use prometheus_client::registry::{Registry, Unit};
 use promptd::{
-    config::{Config, Etcd, EtcdCredentials},
+    config::{Config, Etcd, EtcdCredentials, ServerFiles},
     grpc::Notice,
 };
 use promptd_core::id::Id;
-use promptd_etcd::{Credentials, Mirror, ReadCredentials, Status, Tls};
+use promptd_etcd::{Client, Credentials, Mirror, ReadCredentials, Status, Tls, history};
 use promptd_source::{Contents, External, ExternalWorkspace, FileSet, Source, read_files};
 
 use super::Failure;
@@ -40,6 +40,34 @@ pub(super) fn prepare(config: &Config, registry: &mut Registry) -> Option<Arc<Fl
     Some(Arc::new(Fleet { config, status, mirror: OnceLock::new() }))
 }
 
+/// Writes the server's own files before the settings that name them are read. Where etcd does not answer, those of an earlier
+/// run are used.
+pub(super) fn check_out(config: &Config) -> Result<(), Failure> {
+    let Some(Etcd { options, credentials, files: Some(ServerFiles { id, folder }) }) = &config.etcd else {
+        return Ok(());
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let written = runtime.map_err(|error| error.to_string()).and_then(|runtime| {
+        runtime.block_on(async {
+            let newest = async {
+                let client = Client::connect(options, &reader(credentials.clone()), 0).await?;
+                let past = history::newest(&client, &options.prefix, id).await?;
+                let files = history::files(&client, &options.prefix, &past.manifest.files).await?;
+                Ok::<_, promptd_etcd::Error>((past.revision, files))
+            };
+            let (revision, files) = newest.await.map_err(|error| error.to_string())?;
+            folder.write(revision, &files).map_err(|error| format!("cannot write {}: {error}", folder.dir.display()))
+        })
+    });
+    match written {
+        Err(why) if !folder.is_there() => {
+            Err(Failure::input(format!("error: cannot start: the server's files `{id}` are not here: {why}")))
+        }
+        // The log says so once it is open: etcd is asked again.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 impl Fleet {
     /// Where etcd is.
     pub(super) fn config(&self) -> &Etcd {
@@ -48,7 +76,7 @@ impl Fleet {
 
     /// Reads what is published, and begins to follow it.
     pub(super) async fn start(&self) -> Result<(), Failure> {
-        let Etcd { options, credentials } = self.config.clone();
+        let Etcd { options, credentials, .. } = self.config.clone();
         let mirror = Mirror::start(options, reader(credentials), Arc::clone(&self.status)).await;
         let mirror = mirror.map_err(|error| Failure::input(format!("error: cannot start with etcd: {error}")))?;
         // All of them are loaded when the source starts.
@@ -57,12 +85,37 @@ impl Fleet {
         Ok(())
     }
 
+    /// Writes the server's own files to their folder, which the source follows like any other.
+    async fn write_files(self: &Arc<Self>) {
+        let Some(ServerFiles { id, folder }) = self.config.files.clone() else { return };
+        let fleet = Arc::clone(self);
+        let work = move || fleet.mirror.get().map_or(Ok(false), |mirror| mirror.check_out(&id, &folder));
+        match tokio::task::spawn_blocking(work).await {
+            Ok(Ok(true)) => tracing::info!("the server's files were taken from etcd"),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the server's files of etcd cannot be written: those of before stay in use");
+            }
+            Ok(Ok(false)) | Err(_) => {}
+        }
+    }
+
+    /// Whether it is the id of the server's own files, and so no workspace.
+    fn is_of_files(&self, id: &Id) -> bool {
+        self.config.files.as_ref().is_some_and(|files| files.id == *id)
+    }
+
     /// Tells the source what changes, for as long as the runtime lives.
     pub(super) fn tell(self: Arc<Self>, source: Arc<OnceLock<Source>>) {
         tokio::spawn(async move {
             let (Some(mirror), Some(source)) = (self.mirror.get(), source.get()) else { return };
+            // They may have been published since the start.
+            self.write_files().await;
             loop {
-                source.changed(mirror.changed().await);
+                let (files, workspaces) = mirror.changed().await.into_iter().partition(|id| self.is_of_files(id));
+                source.changed(workspaces);
+                if !Vec::is_empty(&files) {
+                    self.write_files().await;
+                }
             }
         });
     }
@@ -85,11 +138,14 @@ impl Fleet {
 
 impl External for Fleet {
     fn ids(&self) -> Vec<Id> {
-        self.mirror.get().map(Mirror::ids).unwrap_or_default()
+        let mut ids = self.mirror.get().map(Mirror::ids).unwrap_or_default();
+        ids.retain(|id| !self.is_of_files(id));
+        ids
     }
 
     fn workspace(&self, id: &Id) -> Option<ExternalWorkspace> {
-        let promptd_etcd::Workspace { tree, candidate, fault } = self.mirror.get()?.workspace(id)?;
+        let mirror = self.mirror.get().filter(|_| !self.is_of_files(id))?;
+        let promptd_etcd::Workspace { tree, candidate, fault } = mirror.workspace(id)?;
         Some(ExternalWorkspace { tree, candidate, fault })
     }
 }

@@ -56,6 +56,8 @@ use super::{
 
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let (loaded, overrides) = arguments.load()?;
+    #[cfg(feature = "etcd")]
+    etcd::check_out(&loaded.config)?;
     let secrets = secrets::read(&loaded.config)?;
     run_to_end(&loaded.config.log, |logs| serve(&loaded, overrides, secrets, logs))
 }

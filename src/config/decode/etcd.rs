@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use http::uri::Authority;
-use promptd_core::{finding::Code, yaml::Fields};
-use promptd_etcd::{Cache, Options, layout::Prefix};
+use promptd_core::{finding::Code, id::Id, yaml::Fields};
+use promptd_etcd::{Cache, Options, checkout::Checkout, layout::Prefix};
 
 use super::read::{path, section, size, span, value, values};
-use crate::config::{Base, Etcd, EtcdCredentials};
+use crate::config::{Base, Etcd, EtcdCredentials, ServerFiles};
 
 pub(super) fn etcd(mut fields: Fields<'_, '_>, base: &Base<'_>) -> Option<Etcd> {
     let endpoints: Vec<_> = values(&mut fields, "endpoints", member).into_iter().map(|(member, _)| member).collect();
@@ -15,10 +15,11 @@ pub(super) fn etcd(mut fields: Fields<'_, '_>, base: &Base<'_>) -> Option<Etcd> 
     let (ca, identity) = tls(section(&mut fields, "tls"), base);
     let credentials = EtcdCredentials { ca, identity, login: login(section(&mut fields, "auth"), base) };
     let cache = cache(section(&mut fields, "cache"), base);
+    let files = files(section(&mut fields, "files"), base);
     let max_age = span(&mut fields, "max_age");
     fields.finish();
     let options = Options { endpoints, prefix: prefix?, cache, max_age };
-    (!options.endpoints.is_empty()).then_some(Etcd { options, credentials })
+    (!options.endpoints.is_empty()).then_some(Etcd { options, credentials, files })
 }
 
 fn tls(mut fields: Fields<'_, '_>, base: &Base<'_>) -> (Option<PathBuf>, Option<(PathBuf, PathBuf)>) {
@@ -49,6 +50,17 @@ fn cache(mut fields: Fields<'_, '_>, base: &Base<'_>) -> Option<Cache> {
     let max_bytes = size(&mut fields, "max_bytes") as u64;
     fields.finish();
     Some(Cache { dir: dir?, max_bytes })
+}
+
+fn files(mut fields: Fields<'_, '_>, base: &Base<'_>) -> Option<ServerFiles> {
+    let id = value(&mut fields, "id", |text| Id::parse(text).map_err(|invalid| format!("an id: it {invalid}")));
+    let dir = path(&mut fields, "dir", base);
+    if id.is_some() != dir.is_some() {
+        let message = "`workspaces.etcd.files.id` and `workspaces.etcd.files.dir` must both be set";
+        fields.faults().add(Code::InvalidValue, fields.at(), message);
+    }
+    fields.finish();
+    Some(ServerFiles { id: id?, folder: Checkout { dir: dir? } })
 }
 
 /// A member's host and port.

@@ -19,6 +19,7 @@ use self::{
 use crate::{
     blobs::Blobs,
     cache::Cache,
+    checkout::Checkout,
     error::{Error, ErrorKind},
     options::{Options, ReadCredentials},
     status::Status,
@@ -91,6 +92,17 @@ impl Mirror {
     #[must_use]
     pub fn workspace(&self, id: &Id) -> Option<Workspace> {
         self.state.workspace(id)
+    }
+
+    /// Writes the newest usable state of a workspace to a folder; false: it is there already, or none is published. Blocks.
+    pub fn check_out(&self, id: &Id, checkout: &Checkout) -> io::Result<bool> {
+        let Some((revision, tree)) = self.state.files_of(id) else { return Ok(false) };
+        let read = |path: &String| {
+            let read = tree.read(path, usize::MAX).map_err(|error| io::Error::other(format!("{path} {error}")))?;
+            Ok((path.clone(), read.bytes))
+        };
+        let files = tree.files.keys().map(read).collect::<io::Result<_>>()?;
+        checkout.write(revision, &files)
     }
 
     /// Waits until workspaces have changed since the last time, and says which.

@@ -120,6 +120,13 @@ impl State {
         Some(Workspace { tree: stable.map(|stable| Arc::clone(&stable.tree) as _), candidate, fault })
     }
 
+    /// The revision and the files of the newest state that can be used.
+    pub(super) fn files_of(&self, id: &Id) -> Option<(Digest, Arc<PublishedTree>)> {
+        let key = LiveKey { id: id.clone(), kind: Kind::Newest };
+        let usable = self.read().get(&key)?.usable.clone()?;
+        Some((usable.revision, Arc::clone(&usable.tree)))
+    }
+
     fn fault(&self, id: &Id, kind: Kind, why: &str) -> Finding {
         let message = format!("{} in etcd: {why}", self.prefix.live_key(kind, id));
         Finding::new(Code::PublicationInvalid, Place::Unplaced, message)

@@ -31,11 +31,12 @@ pub(super) fn given(address: &Address, member: &str, prefix: &Prefix) -> Result<
     Ok(config::Etcd {
         options: Options { endpoints, prefix, cache: None, max_age: Duration::ZERO },
         credentials: EtcdCredentials { ca, identity, login },
+        files: None,
     })
 }
 
 impl Etcd {
-    pub(super) async fn connect(config::Etcd { options, credentials }: config::Etcd) -> Result<Self, Failure> {
+    pub(super) async fn connect(config::Etcd { options, credentials, .. }: config::Etcd) -> Result<Self, Failure> {
         let client = Client::connect(&options, &reader(credentials), 0).await.map_err(|e| failure(&e))?;
         Ok(Self { client, prefix: options.prefix })
     }

@@ -12,7 +12,10 @@ use prometheus_client::{
 };
 
 use crate::grpc::{FinishedCall, REFUSALS, Telemetry, method_names};
-use promptd_core::prompt::{Outcome, Prompt};
+use promptd_core::{
+    canary::Side,
+    prompt::{Outcome, Prompt},
+};
 
 /// The counters and histograms of calls and prompts.
 #[derive(Debug)]
@@ -27,6 +30,7 @@ pub struct Metrics {
     bytes: Histogram,
     losses: Family<LossLabels, Counter>,
     findings: Family<FindingLabels, Counter>,
+    sides: Family<SideLabel, Counter>,
     invalid: Family<FileLabel, Gauge>,
     file_reloads: Family<FileLabel, Counter>,
 }
@@ -60,6 +64,11 @@ struct FindingLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SideLabel {
+    side: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct FileLabel {
     file: &'static str,
 }
@@ -81,6 +90,7 @@ impl Metrics {
             bytes: Histogram::new((8..=20).step_by(2).map(|power| f64::from(1_u32 << power))),
             losses: Family::default(),
             findings: Family::default(),
+            sides: Family::default(),
             invalid: Family::default(),
             file_reloads: Family::default(),
         });
@@ -98,6 +108,8 @@ impl Metrics {
         registry.register_with_unit("prompt", "Size of assembled prompts", Unit::Bytes, m.bytes.clone());
         registry.register("section_losses", "Sections cut or dropped in prompts handed out", m.losses.clone());
         registry.register("prompt_findings", "Findings in prompts handed out", m.findings.clone());
+        let help = "Prompts of workspaces on which a canary runs, by the side that they are of";
+        registry.register("canary_prompts", help, m.sides.clone());
         let help = "1 while a file of the server has a fault and its last good version is in use";
         registry.register("server_file_invalid", help, m.invalid.clone());
         let help = "Reloads of a file of the server";
@@ -112,6 +124,9 @@ impl Metrics {
         }
         for reason in REFUSALS {
             drop(self.refusals.get_or_create(&ReasonLabel { reason }));
+        }
+        for side in Side::ALL.map(Side::name) {
+            drop(self.sides.get_or_create(&SideLabel { side }));
         }
         for file in SERVER_FILES {
             drop(self.invalid.get_or_create(&FileLabel { file }));
@@ -158,7 +173,10 @@ impl Telemetry for Metrics {
         self.refusals.get_or_create(&ReasonLabel { reason }).inc();
     }
 
-    fn prompt_assembled(&self, prompt: &Prompt<'_>, took: Duration) {
+    fn prompt_assembled(&self, prompt: &Prompt<'_>, side: Option<Side>, took: Duration) {
+        if let Some(side) = side.map(Side::name) {
+            self.sides.get_or_create(&SideLabel { side }).inc();
+        }
         self.assembly.observe(took.as_secs_f64());
         #[expect(clippy::cast_precision_loss, reason = "a prompt is far below 2^52 bytes")]
         self.bytes.observe(prompt.size.bytes as f64);
@@ -208,6 +226,7 @@ mod tests {
             format!("promptd_panics_total{{{method}}} 0"),
             "promptd_http_refusals_total{reason=\"host\"} 0".to_owned(),
             "promptd_server_file_invalid{file=\"tls\"} 0".to_owned(),
+            "promptd_canary_prompts_total{side=\"candidate\"} 0".to_owned(),
             format!("promptd_calls_total{{{method},code=\"OK\"}} 2"),
             format!("promptd_calls_total{{{method},code=\"NOT_FOUND\"}} 1"),
             format!("promptd_call_seconds_count{{{method}}} 3"),

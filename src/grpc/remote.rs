@@ -92,6 +92,8 @@ impl Remote {
         upload_files: UploadFilesRequest -> UploadFilesResponse
         publish: PublishRequest -> PublishResponse
         rollback: RollbackRequest -> RollbackResponse
+        promote_canary: PromoteCanaryRequest -> PromoteCanaryResponse
+        abort_canary: AbortCanaryRequest -> AbortCanaryResponse
     }
 
     fn request<T>(&self, message: T) -> Request<T> {

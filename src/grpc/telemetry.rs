@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use promptd_core::prompt::Prompt;
+use promptd_core::{canary::Side, prompt::Prompt};
 
 /// What can be wrong with a request that is no call.
 pub const REFUSALS: [&str; 7] = ["host", "origin", "path", "verb", "content_type", "http_version", "grpc_web"];
@@ -33,9 +33,9 @@ pub trait Telemetry: Send + Sync + 'static {
         let _ = reason;
     }
 
-    /// A prompt was assembled.
-    fn prompt_assembled(&self, prompt: &Prompt<'_>, took: Duration) {
-        let _ = (prompt, took);
+    /// A prompt was assembled; while a canary runs on its workspace, of this side.
+    fn prompt_assembled(&self, prompt: &Prompt<'_>, side: Option<Side>, took: Duration) {
+        let _ = (prompt, side, took);
     }
 }
 

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import time
 
 import pytest
 
+import publisher as by_another
 from cluster import wait_for
 from service import PROMPTD, promptd
 from test_publishing import folder, newest
@@ -109,6 +111,58 @@ def test_a_token_publishes_what_it_lists_and_the_log_says_who(guarded, etcd, tmp
     assert any('result="WORKSPACE_FORBIDDEN"' in line for line in lines)
     assert any('action="rollback"' in line and 'result="PUBLISH_FORBIDDEN"' in line for line in lines)
     assert "SECRET" not in service.log() and "dana-dana" not in service.log()
+
+
+def test_a_canary_is_begun_and_ended_through_a_promptd(guarded, etcd, tmp_path):
+    service, to = guarded
+    ws, yard = folder(tmp_path, "harbor", "stable"), folder(tmp_path, "yard", "stable")
+    flags = ["-m", "Shorter.", "--canary", "100%", "--by", "user.id"]
+    ran = promptd("publish", ws, *to("dana"), *flags, check=False)
+    assert ran.returncode == 1 and "harbor: there is nothing to try it against" in ran.stderr, ran.stderr
+    promptd("publish", ws, yard, *to("dana"), "-m", "First.")
+    for folder_ in (ws, yard):
+        (folder_ / "AGENTS.md").write_text("tried")
+    ran = promptd("publish", ws, yard, *to("dana"), *flags)
+    assert ran.stdout.endswith(")\n") and "harbor: revision 2 (" in ran.stdout and "yard: revision 2 (" in ran.stdout, ran.stdout
+    headers = {"authorization": "Bearer reader-reader-reader"}
+    ask = {"workspaceId": "harbor", "turn": {"user": {"id": "1"}}}
+
+    def side():
+        return service.call("PromptService/AssemblePrompt", ask, headers)[1].get("canarySide")
+
+    wait_for(lambda: side() == "CANARY_SIDE_CANDIDATE", "tried")
+    history = promptd("history", "harbor", *to("kim")).stdout.splitlines()
+    assert history[0].endswith("dana  Shorter.  [canary: 100% by user.id]") and history[1].endswith("dana  First.")
+    # Nothing is published beside it, and only by whom it lists it is ended.
+    for refused in (["publish", ws, "-m", "No.", "--force"], ["publish", ws, *flags], ["rollback", "harbor", "1"]):
+        ran = promptd(*refused, *to("kim"), check=False)
+        assert ran.returncode == 1 and "dana tries out revision 2 on 100% by user.id" in ran.stderr, ran.stderr
+    for command in ("promote", "abort"):
+        ran = promptd(command, "yard", *to("kim"), check=False)
+        assert ran.returncode == 2 and "may not publish this workspace" in ran.stderr, ran.stderr
+    assert promptd("promote", "harbor", *to("kim"), "-m", "All is well.", "--author", "somebody").stdout.startswith("harbor: revision 3 (")
+    assert (newest(etcd, "harbor")["author"], newest(etcd, "harbor")["message"]) == ("kim", "All is well.")
+    assert promptd("abort", "yard", *to("dana")).stdout.startswith("yard: revision 3 (")
+    assert newest(etcd, "yard")["message"] == "Aborted the canary."
+    wait_for(lambda: side() is None, "all get it")
+    for command in ("promote", "abort"):
+        ran = promptd(command, "harbor", *to("kim"), check=False)
+        assert ran.returncode == 1 and "harbor: no canary runs" in ran.stderr, ran.stderr
+    # Someone who publishes past it ends what turns get of it.
+    (ws / "AGENTS.md").write_text("next")
+    promptd("publish", ws, *to("kim"), *flags)
+    by_another.publish(etcd, {"harbor": {"AGENTS.md": b"by another"}})
+    ran = promptd("promote", "harbor", *to("kim"), check=False)
+    assert ran.returncode == 1 and "test has published revision 4 since the canary began" in ran.stderr, ran.stderr
+    assert "[canary" not in promptd("history", "harbor", *to("kim")).stdout
+    assert "as it was: nothing is published" in promptd("abort", "harbor", *to("kim")).stdout
+    results = [re.search(r'action="(\w+)" author="(\w+)".* result="(\w+)"', line).groups() for line in service.audit()]
+    for line in [
+        ("canary", "dana", "PUBLICATION_INVALID"), ("canary", "dana", "published"), ("publish", "kim", "CANARY_RUNS"),
+        ("rollback", "kim", "CANARY_RUNS"), ("abort", "kim", "PUBLISH_FORBIDDEN"), ("promote", "kim", "published"),
+        ("abort", "dana", "published"), ("promote", "kim", "NO_CANARY"), ("promote", "kim", "PUBLISHED_SINCE"), ("abort", "kim", "unchanged"),
+    ]:
+        assert line in results, (line, results)
 
 
 def sha256(data):
@@ -273,6 +327,8 @@ def test_requests_that_cannot_be_used_name_their_fields(etcd, serve):
         ("FindMissingFiles", {"workspaceId": "a"}, ["sha256"]),
         ("UploadFiles", {"workspaceId": "a", "contents": [base64.b64encode(b"x" * ((1 << 20) + 1)).decode()]}, ["contents[0]"]),
         ("Rollback", {"workspaceId": "a"}, ["revision"]),
+        ("PromoteCanary", {"workspaceId": "a", "message": "x" * 4097}, ["message"]),
+        ("AbortCanary", {"workspaceId": "../a"}, ["workspace_id"]),
     ]:
         status, answer = service.call(f"AdminService/{method}", body)
         assert status == 400 and answer["code"] == "invalid_argument", (method, answer)

@@ -22,6 +22,11 @@ def url(etcd):
     return f"etcd://{etcd.nodes[0].address}/promptd"
 
 
+def prompts(service):
+    """How many prompts were of each side, by the metrics."""
+    return [service.metric(f'canary_prompts_total{{side="{side}"}}') for side in ("stable", "candidate")]
+
+
 def folder(home, name, text):
     path = home / name
     path.mkdir(parents=True, exist_ok=True)
@@ -78,6 +83,11 @@ def test_each_user_gets_one_side_by_the_documented_rule(etcd, running):
     expected = candidates(etcd)
     assert 8 < len(expected) < 30
     for service in services:
+        assert service.metric("etcd_canaries") == 1
+        before = prompts(service)
+        for user in USERS:
+            ask(service, user)
+        assert [now - then for now, then in zip(prompts(service), before)] == [60 - len(expected), len(expected)]
         for user in USERS:
             tried = user in expected
             assert side(service, user) == ("candidate" if tried else "stable")
@@ -89,6 +99,7 @@ def test_each_user_gets_one_side_by_the_documented_rule(etcd, running):
     user = min(expected)
     pinned = {"workspaceId": "a", "turn": {}, "revision": ask(services[0], user)["revision"]}
     assert services[0].call("PromptService/AssemblePrompt", pinned)[1]["canarySide"] == "CANARY_SIDE_CANDIDATE"
+    assert "[canary: 30% by user.id]" in promptd("history", "a", "--to", url(etcd)).stdout.splitlines()[0]
     services[0].restart()
     assert {user: ask(services[0], user)["digest"] for user in USERS} == first
 
@@ -112,7 +123,8 @@ def test_what_is_promoted_is_what_all_get_and_its_folder_is_the_newest(etcd, run
     assert now["revision"] == tried["revision"] and now["digest"] == tried["digest"] and "canarySide" not in now
     assert live(etcd) is None and etcd.count("/promptd/history/a/") == 3
     history = promptd("history", "a", "--to", url(etcd)).stdout.splitlines()
-    assert "kim  All is well." in history[0] and "dana  Shorter." in history[1]
+    assert "kim  All is well." in history[0] and history[1].endswith("dana  Shorter."), "no mark"
+    assert service.metric("etcd_canaries") == 0
     # Whoever tried it out goes on from there; whoever has the state before is told.
     (ws / "AGENTS.md").write_text("next")
     promptd("publish", f"a={ws}", "--to", url(etcd), "-m", "Next.")
@@ -197,6 +209,7 @@ def test_both_sides_survive_a_restart_without_etcd_and_gc(etcd, running):
     sides = {user: ask(service, user)["digest"] for user in USERS}
     etcd.stop()
     service.restart()
+    assert service.metric("etcd_canaries") == 1
     for user in USERS:
         answer = ask(service, user)
         assert answer["digest"] == sides[user] and answer["canarySide"].endswith("CANDIDATE" if user in expected else "STABLE")

@@ -48,7 +48,7 @@ fn publish(ids: &[&str]) -> proto::PublishRequest {
         files: vec![file.clone()],
         base_revision: String::new(),
     };
-    proto::PublishRequest { workspaces: ids.iter().map(one).collect(), message: "Why.".into() }
+    proto::PublishRequest { workspaces: ids.iter().map(one).collect(), message: "Why.".into(), canary: None }
 }
 
 #[tokio::test]
@@ -62,6 +62,10 @@ async fn a_token_publishes_what_it_sees_and_lists() {
     ] {
         refused(admin.list_published(by(token, list(id))).await, code, reason);
         refused(admin.publish(by(token, publish(&[id]))).await, code, reason);
+        let promote = proto::PromoteCanaryRequest { workspace_id: id.into(), message: String::new() };
+        refused(admin.promote_canary(by(token, promote)).await, code, reason);
+        let abort = proto::AbortCanaryRequest { workspace_id: id.into(), message: String::new() };
+        refused(admin.abort_canary(by(token, abort)).await, code, reason);
     }
     // One of several is enough.
     let both = admin.publish(by(DANA, publish(&["harbor", "yard"]))).await;

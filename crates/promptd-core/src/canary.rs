@@ -31,6 +31,20 @@ pub enum Side {
     Candidate,
 }
 
+impl Side {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Stable, Self::Candidate];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stable => "stable",
+            Self::Candidate => "candidate",
+        }
+    }
+}
+
 impl Canary {
     /// Checks the salt: 1 to 64 printable ASCII characters.
     pub fn new(share: Share, by: Key, salt: impl Into<String>) -> Result<Self, String> {

@@ -25,8 +25,35 @@ struct Running {
     mod_revision: i64,
 }
 
-/// All turns get the candidate of a workspace's canary.
-pub async fn promote(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> Result<Published, Error> {
+/// How a canary ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// All turns get the candidate.
+    Promote,
+    /// All turns get what they got before.
+    Abort,
+}
+
+impl End {
+    /// The reason, where nobody gives another.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Promote => "Promoted the canary.",
+            Self::Abort => "Aborted the canary.",
+        }
+    }
+}
+
+/// Ends the canary of a workspace.
+pub async fn end(client: &Client, prefix: &Prefix, end: End, id: &Id, note: &Note) -> Result<Published, Error> {
+    match end {
+        End::Promote => promote(client, prefix, id, note).await,
+        End::Abort => abort(client, prefix, id, note).await,
+    }
+}
+
+async fn promote(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> Result<Published, Error> {
     let (head, running) = both(client, prefix, id).await?;
     let (Some(head), Ok(candidate)) = (&head, &running.candidate) else {
         let why = running.candidate.err().unwrap_or_else(|| "the workspace was removed".to_owned());
@@ -41,11 +68,10 @@ pub async fn promote(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> 
     }
     let next =
         Manifest { files: candidate.manifest.files.clone(), again: Some(candidate.revision), ..after(candidate, note) };
-    end(client, prefix, id, Some(head), &running, Some(next)).await
+    commit(client, prefix, id, Some(head), &running, Some(next)).await
 }
 
-/// All turns get what they got before the canary.
-pub async fn abort(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> Result<Published, Error> {
+async fn abort(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> Result<Published, Error> {
     let (head, running) = both(client, prefix, id).await?;
     // Of what is not in use anyway nothing is left in the history.
     let next = match (&head, &running.candidate) {
@@ -54,13 +80,16 @@ pub async fn abort(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> Re
         }
         _ => None,
     };
-    end(client, prefix, id, head.as_ref(), &running, next).await
+    commit(client, prefix, id, head.as_ref(), &running, next).await
 }
 
-/// The candidate of the canary that runs; `None`: none does. The error is also of one that cannot be used.
-pub async fn candidate(client: &Client, prefix: &Prefix, id: &Id) -> Result<Option<Candidate>, Error> {
-    let running = running(client, prefix, std::slice::from_ref(id)).await?.pop().flatten();
-    running.map(|running| running.candidate.map_err(|why| Error::new(ErrorKind::Invalid, why))).transpose()
+/// The candidate that some turns get; `None`: no canary runs, or nothing of it is in use.
+pub(crate) async fn in_use(client: &Client, prefix: &Prefix, id: &Id) -> Result<Option<Candidate>, Error> {
+    let mut found = client.get_all(vec![prefix.workspace(id), prefix.canary(id)], 0).await?.into_iter();
+    let (newest, canary) = (found.next().flatten(), found.next().flatten());
+    let stable = newest.map(|kv| digest(&kv.value));
+    let candidate = canary.and_then(|kv| Candidate::read(&kv.value).ok());
+    Ok(candidate.filter(|candidate| stable.is_some() && candidate.manifest.parent == stable))
 }
 
 /// Refuses to publish beside a canary.
@@ -77,7 +106,7 @@ pub(crate) async fn none_may_run(client: &Client, prefix: &Prefix, ids: &[Id]) -
         let message = format!(
             "{id}: {what}\n  end it first: `promptd promote {id}` gives it to all turns, `promptd abort {id}` to none"
         );
-        return Err(Error::new(ErrorKind::Conflict, message));
+        return Err(Error::new(ErrorKind::CanaryRuns, message));
     }
     Ok(())
 }
@@ -86,7 +115,7 @@ pub(crate) async fn none_may_run(client: &Client, prefix: &Prefix, ids: &[Id]) -
 async fn both(client: &Client, prefix: &Prefix, id: &Id) -> Result<(Option<Head>, Running), Error> {
     let ids = std::slice::from_ref(id);
     let running = running(client, prefix, ids).await?.pop().flatten();
-    let running = running.ok_or_else(|| Error::new(ErrorKind::Invalid, format!("{id}: no canary runs")))?;
+    let running = running.ok_or_else(|| Error::new(ErrorKind::NoCanary, format!("{id}: no canary runs")))?;
     Ok((heads(client, prefix, ids).await?.pop().flatten(), running))
 }
 
@@ -114,7 +143,7 @@ fn after(candidate: &Candidate, note: &Note) -> Manifest {
 }
 
 /// Ends a canary, and makes `next` the newest state, if nothing of either has changed.
-async fn end(
+async fn commit(
     client: &Client,
     prefix: &Prefix,
     id: &Id,

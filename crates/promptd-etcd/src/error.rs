@@ -25,6 +25,10 @@ pub enum ErrorKind {
     NoSpace,
     /// Someone else has published since.
     Conflict,
+    /// A canary runs, which must end first.
+    CanaryRuns,
+    /// No canary runs that could end.
+    NoCanary,
     /// Nothing was published that could be meant.
     Missing,
     /// What was given, or what is there, cannot be used.

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use promptd_core::{digest::Digest, id::Id};
 
 use crate::{
-    blobs,
+    blobs, canary,
+    candidate::Candidate,
     client::Client,
     error::{Error, ErrorKind},
     layout::Prefix,
     manifest::{FileEntry, Manifest},
     proto::KeyValue,
-    publish::{digest, heads},
+    publish::{Trial, digest, heads},
 };
 
 /// How many states are read at once: each may have a manifest of 640 KiB.
@@ -26,14 +27,18 @@ pub struct Past {
     pub revision: Digest,
     /// Its manifest.
     pub manifest: Manifest,
+    /// Which turns get it, while a canary tries it out.
+    pub trial: Option<Trial>,
 }
 
 /// The newest `count` states of a workspace that are held, the newest first; without their files.
 pub async fn list(client: &Client, prefix: &Prefix, id: &Id, count: usize) -> Result<Vec<Past>, Error> {
+    let candidate = canary::in_use(client, prefix, id).await?;
     let mut listed = Vec::new();
     let without_files = |past: Past| Manifest { files: BTreeMap::new(), ..past.manifest };
     walk(client, prefix, id, count, |past| {
-        listed.push(Past { revision: past.revision, manifest: without_files(past) });
+        let trial = trial_of(candidate.as_ref(), past.revision);
+        listed.push(Past { revision: past.revision, manifest: without_files(past), trial });
     })
     .await?;
     Ok(listed)
@@ -42,12 +47,23 @@ pub async fn list(client: &Client, prefix: &Prefix, id: &Id, count: usize) -> Re
 /// The newest state of a workspace.
 pub async fn newest(client: &Client, prefix: &Prefix, id: &Id) -> Result<Past, Error> {
     let head = heads(client, prefix, std::slice::from_ref(id)).await?.pop().flatten();
-    let past = head.map(|head| Past { revision: head.revision, manifest: head.manifest });
+    let past = head.map(|head| Past { revision: head.revision, manifest: head.manifest, trial: None });
     past.ok_or_else(|| Error::new(ErrorKind::Missing, format!("there is no workspace {id} below {prefix} in etcd")))
 }
 
 /// A held state by its number, or by the first digits of its revision.
 pub async fn find(client: &Client, prefix: &Prefix, id: &Id, name: &str) -> Result<Past, Error> {
+    let past = held(client, prefix, id, name).await?;
+    let candidate = canary::in_use(client, prefix, id).await?;
+    Ok(Past { trial: trial_of(candidate.as_ref(), past.revision), ..past })
+}
+
+fn trial_of(candidate: Option<&Candidate>, revision: Digest) -> Option<Trial> {
+    let candidate = candidate.filter(|candidate| candidate.revision == revision)?;
+    Some(Trial { share: candidate.canary.share(), by: candidate.canary.by() })
+}
+
+async fn held(client: &Client, prefix: &Prefix, id: &Id, name: &str) -> Result<Past, Error> {
     if let Ok(sequence) = name.parse::<u64>()
         && let Some(kv) = client.get_all(vec![prefix.history(id, sequence)], 0).await?.pop().flatten()
     {
@@ -103,5 +119,5 @@ fn read(kv: &KeyValue) -> Result<Past, Error> {
     let key = String::from_utf8_lossy(&kv.key);
     let manifest =
         Manifest::read(&kv.value).map_err(|why| Error::new(ErrorKind::Invalid, format!("{key} in etcd: {why}")))?;
-    Ok(Past { revision: digest(&kv.value), manifest })
+    Ok(Past { revision: digest(&kv.value), manifest, trial: None })
 }

@@ -33,6 +33,8 @@ pub struct Status {
     pub failures: Counter,
     /// Workspaces of which the newest state cannot be used.
     pub faulty: Gauge,
+    /// Workspaces of which some turns get the candidate of a canary.
+    pub canaries: Gauge,
     /// Bytes in the cache.
     pub cached: Gauge,
     confirmed_ms: AtomicI64,

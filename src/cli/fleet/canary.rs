@@ -7,16 +7,9 @@ use promptd_core::{
     canary::{Key, Share},
     id::Id,
 };
-use promptd_etcd::{
-    Error, canary,
-    publish::{Note, Published, Trial},
-};
+use promptd_etcd::{canary::End, publish::Trial};
 
-use super::{
-    Author,
-    place::{Etcd, Place, failure},
-    shown,
-};
+use super::{Author, place::Place, shown};
 use crate::cli::{CommandResult, print};
 
 /// Which turns get what is published, where not all do.
@@ -73,25 +66,18 @@ struct Ended {
 }
 
 pub(in crate::cli) fn promote(Promote { ended }: &Promote) -> CommandResult {
-    ended.run("Promoted the canary.", async |Etcd { client, prefix }, note| {
-        canary::promote(client, prefix, &ended.id, note).await
-    })
+    ended.run(End::Promote)
 }
 
 pub(in crate::cli) fn abort(Abort { ended }: &Abort) -> CommandResult {
-    ended.run("Aborted the canary.", async |Etcd { client, prefix }, note| {
-        canary::abort(client, prefix, &ended.id, note).await
-    })
+    ended.run(End::Abort)
 }
 
 impl Ended {
-    /// Ends it by `end`, with `reason` where the arguments give none.
-    fn run(&self, reason: &str, end: impl AsyncFnOnce(&Etcd, &Note) -> Result<Published, Error>) -> CommandResult {
-        let message = self.message.clone().unwrap_or_else(|| reason.to_owned());
-        let note = Note { author: self.author.author.clone(), message };
-        let published = self.place.run(async |connection| {
-            end(connection.etcd("the end of a canary")?, &note).await.map_err(|error| failure(&error))
-        })?;
+    fn run(&self, end: End) -> CommandResult {
+        let Self { id, message, author, place } = self;
+        let published =
+            place.run(async |connection| connection.end_canary(end, id, message.as_deref(), &author.author).await)?;
         print(shown(&published))?;
         Ok(ExitCode::SUCCESS)
     }

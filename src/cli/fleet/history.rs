@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use promptd_core::id::Id;
-use promptd_etcd::history::Past;
+use promptd_etcd::{history::Past, publish::Trial};
 
 use super::{one_line, place::Place};
 use crate::cli::{CommandResult, Failure, print};
 
-/// Lists the revisions of a published workspace that are held, the newest first: number, revision, time, author, message.
+/// Lists the revisions of a published workspace that are held, the newest first: number, revision, time, author, message; and
+/// whether a canary tries it out, on which turns.
 #[derive(clap::Args)]
 pub(in crate::cli) struct Arguments {
     /// The workspace.
@@ -27,10 +28,11 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
     if past.is_empty() {
         return Err(Failure::run(format!("nothing was published of {id}")));
     }
-    for Past { revision, manifest } in &past {
+    for Past { revision, manifest, trial } in &past {
         let (author, message) = (one_line(&manifest.author), one_line(&manifest.message));
+        let mark = trial.map(|Trial { share, by }| format!("  [canary: {share} by {}]", by.name())).unwrap_or_default();
         print(format_args!(
-            "{:>5}  {}  {:.0}  {author}  {message}\n",
+            "{:>5}  {}  {:.0}  {author}  {message}{mark}\n",
             manifest.sequence,
             revision.short(),
             manifest.time

@@ -36,6 +36,8 @@ pub(super) fn prepare(config: &Config, registry: &mut Registry) -> Option<Arc<Fl
     registry.register("etcd_failures", "Times that no member of etcd could be used", status.failures.clone());
     let help = "Workspaces of which the newest published state cannot be used";
     registry.register("etcd_faulty_workspaces", help, status.faulty.clone());
+    let help = "Workspaces of which some turns get the candidate of a canary";
+    registry.register("etcd_canaries", help, status.canaries.clone());
     registry.register_with_unit("etcd_cache", "What the cache takes of the disk", Unit::Bytes, status.cached.clone());
     Some(Arc::new(Fleet { config, status, mirror: OnceLock::new() }))
 }

@@ -74,6 +74,8 @@ const METHODS: &[(Service, &str, Kind)] = &[
     (Service::Admin, "promptd.v1.AdminService/UploadFiles", Unary),
     (Service::Admin, "promptd.v1.AdminService/Publish", Unary),
     (Service::Admin, "promptd.v1.AdminService/Rollback", Unary),
+    (Service::Admin, "promptd.v1.AdminService/PromoteCanary", Unary),
+    (Service::Admin, "promptd.v1.AdminService/AbortCanary", Unary),
     (Service::Health, "grpc.health.v1.Health/Check", Unary),
     (Service::Health, "grpc.health.v1.Health/List", Unary),
     (Service::Health, "grpc.health.v1.Health/Watch", Stream),

@@ -202,7 +202,7 @@ impl PromptService {
         } else {
             assembled(snapshot, profile, &request.turn, &caller)?
         };
-        self.backend.telemetry.prompt_assembled(&prompt, now() - started);
+        self.backend.telemetry.prompt_assembled(&prompt, side, now() - started);
         let rendered = format(request.format).map(|format| render::render(&prompt, format)).unwrap_or_default();
         if request.strict {
             nothing_lost(&prompt, &rendered)?;

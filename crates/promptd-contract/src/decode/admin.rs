@@ -4,7 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Violation, Violations, request::workspace};
 use crate::proto;
-use promptd_core::{digest::Digest, id::Id, text::hex};
+use promptd_core::{
+    canary::{BUCKETS, Key, Share},
+    digest::Digest,
+    id::Id,
+    text::hex,
+};
 
 /// The most bytes of what a revision is named by: the digits of a SHA-256.
 const MAX_REVISION_BYTES: usize = 64;
@@ -33,6 +38,8 @@ pub struct PublishRequest {
     pub workspaces: Vec<WorkspaceToPublish>,
     /// Why; not empty.
     pub message: String,
+    /// Which turns get it; `None`: all.
+    pub canary: Option<(Share, Key)>,
 }
 
 /// A workspace to publish.
@@ -84,11 +91,23 @@ pub fn publish_request<E: From<Vec<Violation>>>(
         let most = bounds.bytes;
         violations.add("workspaces", format!("the files have {bytes} bytes together; at most {most} are allowed"));
     }
+    let canary = raw.canary.and_then(|raw| canary(&raw, &mut violations));
     let message = publish_reason(raw.message, &mut violations);
     if message.is_empty() {
         violations.add("message", "must say why");
     }
-    Ok(violations.into_result(PublishRequest { workspaces, message })?)
+    Ok(violations.into_result(PublishRequest { workspaces, message, canary })?)
+}
+
+fn canary(raw: &proto::CanaryRule, violations: &mut Violations) -> Option<(Share, Key)> {
+    let (share, by) = (Share::of_buckets(raw.share), Key::parse(&raw.by));
+    if share.is_none() {
+        violations.add("canary.share", format!("must be 1 to {BUCKETS} hundredths of a per cent"));
+    }
+    if by.is_none() {
+        violations.add("canary.by", format!("must be one of {}", Key::ALL.map(Key::name).join(", ")));
+    }
+    share.zip(by)
 }
 
 fn base(raw: &str, field: &str, violations: &mut Violations) -> Option<Digest> {
@@ -195,7 +214,7 @@ mod tests {
             let fault = Violation { field: "refused".into(), message: id.to_string() };
             if id.as_str() == "secret" { Err(vec![fault]) } else { Ok(()) }
         };
-        publish_request(proto::PublishRequest { workspaces, message: message.into() }, &BOUNDS, may)
+        publish_request(proto::PublishRequest { workspaces, message: message.into(), canary: None }, &BOUNDS, may)
     }
 
     #[test]
@@ -228,6 +247,26 @@ mod tests {
         let checked = check(vec![base(&Digest([9; 32]).to_hex())], "m").unwrap();
         assert_eq!(checked.workspaces[0].base, Some(Digest([9; 32])));
         assert_eq!(checked.workspaces[0].files["a"], (Digest([7; 32]), 10));
+    }
+
+    #[test]
+    fn a_canary_names_a_share_and_a_field() {
+        let with = |share: u32, by: &str| {
+            let canary = Some(proto::CanaryRule { share, by: by.into() });
+            let raw =
+                proto::PublishRequest { workspaces: vec![one("w", vec![file("a", 1)])], message: "m".into(), canary };
+            publish_request::<Vec<Violation>>(raw, &BOUNDS, |_| Ok(()))
+        };
+        assert_eq!(with(250, "user.id").unwrap().canary, Some((Share::parse("2.5%").unwrap(), Key::UserId)));
+        for (share, by, fields) in [
+            (0, "user.id", vec!["canary.share"]),
+            (10_001, "session_id", vec!["canary.share"]),
+            (1, "user.name", vec!["canary.by"]),
+            (0, "", vec!["canary.share", "canary.by"]),
+        ] {
+            let found = with(share, by).unwrap_err();
+            assert_eq!(found.iter().map(|one| one.field.as_str()).collect::<Vec<_>>(), fields);
+        }
     }
 
     #[test]

@@ -69,6 +69,7 @@ impl Mirror {
         if !is_read(&mut read).await {
             if let Some(cache) = cache {
                 restore(&state, cache).await?;
+                state.report(&status);
             }
             let workspaces = state.ids().len();
             tracing::warn!(target: crate::LOG_TARGET, workspaces, "etcd does not answer: starting with what the cache has");

@@ -205,7 +205,7 @@ impl Session {
         let count = published.len() as u64;
         self.state.take(published, Some(client), self.cache.as_ref()).await?;
         self.status.publishes.inc_by(count);
-        self.status.faulty.set(i64::try_from(self.state.faulty()).unwrap_or(i64::MAX));
+        self.state.report(&self.status);
         Ok(())
     }
 

@@ -24,6 +24,7 @@ use crate::{
     layout::{Kind, LiveKey, Prefix},
     manifest::Manifest,
     publish::digest,
+    status::Status,
     tree::PublishedTree,
 };
 
@@ -174,9 +175,17 @@ impl State {
         usable.flat_map(|usable| usable.tree.files.values()).map(|blob| blob.sha256).collect()
     }
 
-    /// How many states cannot be used as they were published last.
-    pub(super) fn faulty(&self) -> usize {
-        self.read().values().filter(|known| known.fault.is_some()).count()
+    /// Counts, for metrics, the states that cannot be used as they were published last, and the canaries that run.
+    pub(super) fn report(&self, status: &Status) {
+        let live = self.read();
+        let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        status.faulty.set(count(live.values().filter(|known| known.fault.is_some()).count()));
+        let is_in_use = |(key, known): &(&LiveKey, &Known)| {
+            let newest = live.get(&LiveKey { id: key.id.clone(), kind: Kind::Newest });
+            in_use(newest.and_then(|newest| newest.usable.as_ref()), known).is_ok()
+        };
+        let canaries = live.iter().filter(|(key, _)| key.kind == Kind::Canary);
+        status.canaries.set(count(canaries.filter(is_in_use).count()));
     }
 
     /// Takes over what was published, together. Where that cannot be used, the last state stays, with the reason. The

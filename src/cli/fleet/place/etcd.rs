@@ -6,6 +6,7 @@ use promptd::config::{self, EtcdCredentials};
 use promptd_core::id::Id;
 use promptd_etcd::{
     Client, Error, ErrorKind, Options,
+    canary::{self, End},
     history::{self, Past},
     layout::Prefix,
     publish::{Note, Publication, Published, Trial, publish, return_to},
@@ -83,6 +84,18 @@ impl Etcd {
         };
         done.await.map_err(|e| failure(&e))
     }
+
+    pub(super) async fn end_canary(
+        &self,
+        end: End,
+        id: &Id,
+        message: Option<&str>,
+        author: &str,
+    ) -> Result<Published, Failure> {
+        let message = message.unwrap_or_else(|| end.reason()).to_owned();
+        let note = Note { author: author.to_owned(), message };
+        canary::end(&self.client, &self.prefix, end, id, &note).await.map_err(|e| failure(&e))
+    }
 }
 
 fn found(past: Result<Past, Error>) -> Result<Option<Past>, Failure> {
@@ -96,7 +109,9 @@ fn found(past: Result<Past, Error>) -> Result<Option<Past>, Failure> {
 /// What etcd says, as the end of a command: a conflict and what cannot be used are faults of the input.
 pub(in crate::cli::fleet) fn failure(error: &Error) -> Failure {
     match error.kind {
-        ErrorKind::Conflict | ErrorKind::Invalid => Failure::input(format!("error: {error}")),
+        ErrorKind::Conflict | ErrorKind::CanaryRuns | ErrorKind::NoCanary | ErrorKind::Invalid => {
+            Failure::input(format!("error: {error}"))
+        }
         _ => Failure::run(error),
     }
 }

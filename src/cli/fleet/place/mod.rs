@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use promptd::config::{Overrides, etcd_member};
 use promptd_core::id::Id;
 use promptd_etcd::{
+    canary::End,
     history::Past,
     layout::Prefix,
     publish::{Note, Publication, Published, Trial},
@@ -144,7 +145,9 @@ impl Connection {
     pub(super) fn etcd(&self, what: &str) -> Result<&Etcd, Failure> {
         match self {
             Self::Etcd(etcd) => Ok(etcd),
-            Self::Service(_) => Err(of_etcd(what)),
+            Self::Service(_) => {
+                Err(Failure::run(format!("{what} needs etcd itself: give --to etcd://HOST:PORT/PREFIX")))
+            }
         }
     }
 
@@ -203,8 +206,7 @@ impl Connection {
     ) -> Result<Vec<Published>, NotPublished> {
         match self {
             Self::Etcd(etcd) => etcd.publish(all, note, trial).await,
-            Self::Service(_) if trial.is_some() => Err(NotPublished::from(of_etcd("a canary"))),
-            Self::Service(service) => service.publish(all, note).await,
+            Self::Service(service) => service.publish(all, note, trial).await,
         }
     }
 
@@ -221,10 +223,20 @@ impl Connection {
             Self::Service(service) => service.rollback(id, name, message).await,
         }
     }
-}
 
-fn of_etcd(what: &str) -> Failure {
-    Failure::run(format!("{what} needs etcd itself: give --to etcd://HOST:PORT/PREFIX"))
+    /// Ends a canary.
+    pub(super) async fn end_canary(
+        &self,
+        end: End,
+        id: &Id,
+        message: Option<&str>,
+        author: &str,
+    ) -> Result<Published, Failure> {
+        match self {
+            Self::Etcd(etcd) => etcd.end_canary(end, id, message, author).await,
+            Self::Service(service) => service.end_canary(end, id, message).await,
+        }
+    }
 }
 
 /// Why nothing was published.

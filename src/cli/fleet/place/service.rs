@@ -8,11 +8,17 @@ use std::{
 use jiff::Timestamp;
 use promptd::grpc::{Remote, RemoteAddress, RemoteError};
 use promptd_contract::proto;
-use promptd_core::{digest::Digest, id::Id, text::hex};
+use promptd_core::{
+    canary::{Key, Share},
+    digest::Digest,
+    id::Id,
+    text::hex,
+};
 use promptd_etcd::{
     FileEntry, Manifest,
+    canary::End,
     history::Past,
-    publish::{Note, Publication, Published, digest},
+    publish::{Note, Publication, Published, Trial, digest},
 };
 
 use super::{Address, Files, NotPublished};
@@ -82,12 +88,19 @@ impl Service {
         if of.manifest.files.iter().all(is_whole) { Ok(files) } else { Err(unreadable("files that were published")) }
     }
 
-    pub(super) async fn publish(&self, all: &[Publication], note: &Note) -> Result<Vec<Published>, NotPublished> {
+    pub(super) async fn publish(
+        &self,
+        all: &[Publication],
+        note: &Note,
+        trial: Option<Trial>,
+    ) -> Result<Vec<Published>, NotPublished> {
         let mut workspaces = Vec::new();
         for one in all {
             workspaces.push(self.upload(one).await?);
         }
-        let request = proto::PublishRequest { workspaces, message: note.message.clone() };
+        let canary =
+            trial.map(|Trial { share, by }| proto::CanaryRule { share: share.buckets(), by: by.name().into() });
+        let request = proto::PublishRequest { workspaces, message: note.message.clone(), canary };
         let answer = self.0.publish(request).await?;
         Ok(answer.workspaces.into_iter().map(published).collect::<Result<_, Failure>>()?)
     }
@@ -128,6 +141,22 @@ impl Service {
         let answer = self.0.rollback(request).await.map_err(|e| failure(&e))?;
         answer.workspace.into_iter().map(published).collect()
     }
+
+    pub(super) async fn end_canary(&self, end: End, id: &Id, message: Option<&str>) -> Result<Published, Failure> {
+        let (workspace_id, message) = (id.to_string(), message.unwrap_or_default().to_owned());
+        let ended = match end {
+            End::Promote => {
+                let request = proto::PromoteCanaryRequest { workspace_id, message };
+                self.0.promote_canary(request).await.map(|answer| answer.workspace)
+            }
+            End::Abort => {
+                let request = proto::AbortCanaryRequest { workspace_id, message };
+                self.0.abort_canary(request).await.map(|answer| answer.workspace)
+            }
+        };
+        let ended = ended.map_err(|e| failure(&e))?;
+        ended.ok_or_else(|| unreadable("the end of a canary")).and_then(published)
+    }
 }
 
 /// What has so many bytes, in groups that a message takes.
@@ -159,11 +188,15 @@ fn past(revision: proto::PublishedRevision) -> Result<Past, Failure> {
         published_at,
         files,
         again_revision,
+        canary,
     } = revision;
     let unread = || unreadable("a revision");
     let file =
         |file: proto::PublishedFile| Some((file.path, FileEntry { sha256: hash(&file.sha256)?, bytes: file.bytes }));
     let at = published_at.unwrap_or_default();
+    let trial =
+        |rule: proto::CanaryRule| Some(Trial { share: Share::of_buckets(rule.share)?, by: Key::parse(&rule.by)? });
+    let trial = canary.map(|rule| trial(rule).ok_or_else(unread)).transpose()?;
     let manifest = Manifest {
         sequence,
         parent: hash(&parent_revision),
@@ -173,7 +206,7 @@ fn past(revision: proto::PublishedRevision) -> Result<Past, Failure> {
         again: hash(&again_revision),
         files: files.into_iter().map(file).collect::<Option<_>>().ok_or_else(unread)?,
     };
-    Ok(Past { revision: hash(&revision).ok_or_else(unread)?, manifest })
+    Ok(Past { revision: hash(&revision).ok_or_else(unread)?, manifest, trial })
 }
 
 fn published(one: proto::PublishedWorkspace) -> Result<Published, Failure> {

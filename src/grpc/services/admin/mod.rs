@@ -12,6 +12,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use promptd_core::{digest::Digest, id::Id};
 use promptd_etcd::{
     FileEntry, MAX_FILE_BYTES, MAX_FILES,
+    canary::End,
     history::{self, Past},
     publish::digest,
     upload,
@@ -138,7 +139,8 @@ impl admin_service_server::AdminService for AdminService {
         let by = By::of(&request);
         let request = request.into_inner();
         let ids = request.workspaces.iter().map(|workspace| workspace.workspace_id.as_str());
-        let audit = Audit::begin("publish", &by, ids, &request.message);
+        let action = if request.canary.is_some() { "canary" } else { "publish" };
+        let audit = Audit::begin(action, &by, ids, &request.message);
         let published = match publish_request(request, &BOUNDS, |id| by.must_publish(id)) {
             Ok(request) => self.publisher.publish(request, by.author(), audit).await?,
             Err(error) => return Err(audit.refused(error).into()),
@@ -161,6 +163,56 @@ impl admin_service_server::AdminService for AdminService {
         let mut published = self.publisher.rollback(id, name, message, by.author(), audit).await?;
         Ok(Response::new(proto::RollbackResponse { workspace: published.pop().map(encode::published) }))
     }
+
+    async fn promote_canary(
+        &self,
+        request: Request<proto::PromoteCanaryRequest>,
+    ) -> Result<Response<proto::PromoteCanaryResponse>, Status> {
+        let by = By::of(&request);
+        let proto::PromoteCanaryRequest { workspace_id, message } = request.into_inner();
+        let workspace = self.end_canary(End::Promote, &by, &workspace_id, message).await?;
+        Ok(Response::new(proto::PromoteCanaryResponse { workspace }))
+    }
+
+    async fn abort_canary(
+        &self,
+        request: Request<proto::AbortCanaryRequest>,
+    ) -> Result<Response<proto::AbortCanaryResponse>, Status> {
+        let by = By::of(&request);
+        let proto::AbortCanaryRequest { workspace_id, message } = request.into_inner();
+        let workspace = self.end_canary(End::Abort, &by, &workspace_id, message).await?;
+        Ok(Response::new(proto::AbortCanaryResponse { workspace }))
+    }
+}
+
+impl AdminService {
+    async fn end_canary(
+        &self,
+        end: End,
+        by: &By,
+        workspace_id: &str,
+        message: String,
+    ) -> Result<Option<proto::PublishedWorkspace>, Error> {
+        let action = match end {
+            End::Promote => "promote",
+            End::Abort => "abort",
+        };
+        let audit = Audit::begin(action, by, [workspace_id], &message);
+        let (id, message) = match end_request(workspace_id, message, by) {
+            Ok(request) => request,
+            Err(error) => return Err(audit.refused(error)),
+        };
+        let mut published = self.publisher.end_canary(end, id, message, by.author(), audit).await?;
+        Ok(published.pop().map(encode::published))
+    }
+}
+
+/// The workspace, and why its canary ends.
+fn end_request(workspace_id: &str, message: String, by: &By) -> Result<(Id, String), Error> {
+    let id = by.workspace(workspace_id)?;
+    let mut violations = Violations::default();
+    let message = publish_reason(message, &mut violations);
+    Ok(violations.into_result((id, message))?)
 }
 
 /// The workspace, what the revision is named by, and why.

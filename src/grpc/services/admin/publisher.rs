@@ -5,10 +5,11 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use promptd_contract::decode::{PublishBounds, PublishRequest, WorkspaceToPublish};
 use promptd_core::{finding::Finding, id::Id};
 use promptd_etcd::{
-    Client, ErrorKind, FileEntry, MAX_FILE_BYTES, MAX_FILES, MAX_WORKSPACE_BYTES, Options, ReadCredentials, history,
-    is_path,
+    Client, ErrorKind, FileEntry, MAX_FILE_BYTES, MAX_FILES, MAX_WORKSPACE_BYTES, Options, ReadCredentials,
+    canary::{self, End},
+    history, is_path,
     layout::Prefix,
-    publish::{MAX_WORKSPACES, Note, Publication, Published, publish, return_to},
+    publish::{MAX_WORKSPACES, Note, Publication, Published, Trial, publish, return_to},
     upload,
 };
 use tokio::{
@@ -78,8 +79,9 @@ impl Publisher {
     ) -> Result<Vec<Published>, Error> {
         let work = async move |publisher: &Self, connection: &Connection| {
             let note = Note { author, message: request.message };
+            let trial = request.canary.map(|(share, by)| Trial { share, by });
             let publications = gather(connection, request.workspaces).await?;
-            publisher.check_and_publish(connection, &publications, &note).await
+            publisher.check_and_publish(connection, &publications, &note, trial).await
         };
         self.alone(work, audit).await
     }
@@ -98,7 +100,24 @@ impl Publisher {
             let returned = return_to(client, prefix, &id, &name).await;
             let (publication, reason) = returned.map_err(|error| failure(&error))?;
             let message = if message.is_empty() { reason } else { message };
-            publisher.check_and_publish(connection, &[publication], &Note { author, message }).await
+            publisher.check_and_publish(connection, &[publication], &Note { author, message }, None).await
+        };
+        self.alone(work, audit).await
+    }
+
+    /// Ends a canary, in the same way.
+    pub(super) async fn end_canary(
+        &self,
+        end: End,
+        id: Id,
+        message: String,
+        author: String,
+        audit: Audit,
+    ) -> Result<Vec<Published>, Error> {
+        let work = async move |_: &Self, Connection { client, prefix, .. }: &Connection| {
+            let message = if message.is_empty() { end.reason().to_owned() } else { message };
+            let ended = canary::end(client, prefix, end, &id, &Note { author, message }).await;
+            ended.map(|one| vec![one]).map_err(|error| failure(&error))
         };
         self.alone(work, audit).await
     }
@@ -133,10 +152,11 @@ impl Publisher {
         connection: &Connection,
         publications: &[Publication],
         note: &Note,
+        trial: Option<Trial>,
     ) -> Result<Vec<Published>, Error> {
         let Connection { client, prefix, .. } = connection;
         (self.0.check)(publications).map_err(|(id, faults)| Error::WorkspaceInvalid { id: id.to_string(), faults })?;
-        publish(client, prefix, publications, note, None).await.map_err(|error| failure(&error))
+        publish(client, prefix, publications, note, trial).await.map_err(|error| failure(&error))
     }
 }
 
@@ -165,13 +185,17 @@ async fn gather(connection: &Connection, workspaces: Vec<WorkspaceToPublish>) ->
 pub(super) fn failure(error: &promptd_etcd::Error) -> Error {
     let (code, reason) = match error.kind {
         ErrorKind::Conflict => (Code::Aborted, "PUBLISHED_SINCE"),
+        ErrorKind::CanaryRuns => (Code::FailedPrecondition, "CANARY_RUNS"),
+        ErrorKind::NoCanary => (Code::FailedPrecondition, "NO_CANARY"),
         ErrorKind::Missing => (Code::NotFound, "PUBLISHED_REVISION_NOT_FOUND"),
         ErrorKind::Invalid => (Code::FailedPrecondition, "PUBLICATION_INVALID"),
         ErrorKind::NoSpace => (Code::ResourceExhausted, "ETCD_FULL"),
         ErrorKind::Away | ErrorKind::Denied | ErrorKind::Compacted => (Code::Unavailable, "ETCD_UNAVAILABLE"),
     };
     let message = match error.kind {
-        ErrorKind::Conflict | ErrorKind::Missing | ErrorKind::Invalid => error.to_string(),
+        ErrorKind::Conflict | ErrorKind::CanaryRuns | ErrorKind::NoCanary | ErrorKind::Missing | ErrorKind::Invalid => {
+            error.to_string()
+        }
         kind => {
             tracing::warn!(%error, "etcd could not be used for a call of AdminService");
             match kind {

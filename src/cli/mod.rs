@@ -78,6 +78,12 @@ enum Command {
     #[cfg(feature = "etcd")]
     Publish(fleet::publish::Arguments),
     #[cfg(feature = "etcd")]
+    Proposals(fleet::proposals::Proposals),
+    #[cfg(feature = "etcd")]
+    Approve(fleet::proposals::Approve),
+    #[cfg(feature = "etcd")]
+    Reject(fleet::proposals::Reject),
+    #[cfg(feature = "etcd")]
     Promote(fleet::canary::Promote),
     #[cfg(feature = "etcd")]
     Abort(fleet::canary::Abort),
@@ -144,6 +150,12 @@ pub(crate) fn run() -> ExitCode {
         Command::Replay(arguments) => replay::run(&arguments),
         #[cfg(feature = "etcd")]
         Command::Publish(arguments) => fleet::publish::run(&arguments),
+        #[cfg(feature = "etcd")]
+        Command::Proposals(arguments) => fleet::proposals::list(&arguments),
+        #[cfg(feature = "etcd")]
+        Command::Approve(arguments) => fleet::proposals::approve(&arguments),
+        #[cfg(feature = "etcd")]
+        Command::Reject(arguments) => fleet::proposals::reject(&arguments),
         #[cfg(feature = "etcd")]
         Command::Promote(arguments) => fleet::canary::promote(&arguments),
         #[cfg(feature = "etcd")]

@@ -101,6 +101,8 @@ pub struct Etcd {
     pub credentials: EtcdCredentials,
     /// Files of the server's own that are published there.
     pub files: Option<ServerFiles>,
+    /// How many others must approve what is published through this service.
+    pub require_approval: usize,
 }
 
 /// Files of the server's own, such as profiles and tokens, that are published like a workspace.

@@ -46,6 +46,12 @@ fn of(shape: &Shape) -> Value {
     match shape {
         Shape::Bool => json!({"type": "boolean"}),
         Shape::Count { least } => count(*least),
+        #[cfg(feature = "etcd")]
+        Shape::Few { most } => {
+            let mut schema = count(0);
+            schema["maximum"] = (*most).into();
+            schema
+        }
         Shape::Size { least } => {
             let zero = if *least > 0 { "(?!0*[^0-9]*$)" } else { "" };
             json!({"anyOf": [count(*least), {"type": "string", "pattern": format!(r"^\s*{zero}[0-9]+\s*(B|KiB|MiB|GiB)?\s*$")}]})

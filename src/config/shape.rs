@@ -18,6 +18,12 @@ pub enum Shape {
         /// The lowest.
         least: u64,
     },
+    /// A whole number with an upper bound.
+    #[cfg(feature = "etcd")]
+    Few {
+        /// The highest.
+        most: u64,
+    },
     /// A number of bytes: a whole number, or text with a unit.
     Size {
         /// The lowest.

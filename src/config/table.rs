@@ -157,6 +157,13 @@ pub const TABLE: &[Setting] = &[
         "0s",
         "`/readyz` says no while etcd has not answered for longer than this; `0s`: it never does for this reason. Prompts are served all the same.",
     ),
+    #[cfg(feature = "etcd")]
+    fixed(
+        "workspaces.etcd.require_approval",
+        Shape::Few { most: 16 },
+        "0",
+        "How many other tokens must approve what is published through this service, at most 16; `0`: none. It needs `auth.tokens_file`. See [fleet.md](../fleet.md#review-before-publishing).",
+    ),
     fixed("profiles", PATH, "profiles", "The folder of the operator's own profiles; it need not exist."),
     fixed("allowed_link_targets", PATHS, "[]", "Folders that links in a workspace may lead to."),
     live(

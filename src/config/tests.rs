@@ -64,6 +64,7 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
             "auth": {"username": "promptd", "password_file": "p"},
             "cache": {"dir": "d"},
         });
+        base["auth"] = json!({"tokens_file": "t"});
     }
     if cfg!(feature = "otlp") {
         base["otlp"] = json!({"endpoint": "http://localhost:4317"});
@@ -87,6 +88,7 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
             ("grpc.web_origins", _) => json!(["*"]),
             ("workspaces.etcd.endpoints", _) => json!(["b:2379", "[::1]:2379"]),
             ("workspaces.etcd.prefix", _) => json!("/other"),
+            ("workspaces.etcd.require_approval", _) => json!(16),
             ("otlp.endpoint", _) => json!("http://collector.internal:4317"),
             (
                 "record.sample" | "otlp.sample" | "memory.segments.topic_distance" | "memory.segments.merge_distance",
@@ -214,7 +216,7 @@ fn a_key_of_another_build_or_another_file_says_so() {
 #[test]
 fn faults_of_etcd_are_reported_together_and_its_settings_are_in_the_manual() {
     let text = "workspaces:\n  etcd:\n    endpoints: [host:2379, nowhere]\n    prefix: promptd\n    tls: {cert: c}\n    \
-                auth: {username: u}\n    cache: {dir: d, max_bytes: 0}\n    max_age: 5\n";
+                auth: {username: u}\n    cache: {dir: d, max_bytes: 0}\n    max_age: 5\n    require_approval: 17\n";
     insta::assert_snapshot!(read(text).unwrap_err().join("\n"), @"
     promptd.yaml:3:28 `workspaces.etcd.endpoints` needs members of etcd, each `HOST:PORT`
     promptd.yaml:4:13 `workspaces.etcd.prefix` must be a prefix such as `/promptd`: names of A-Z a-z 0-9 . _ -, each with a `/` before it
@@ -222,9 +224,16 @@ fn faults_of_etcd_are_reported_together_and_its_settings_are_in_the_manual() {
     promptd.yaml:6:11 `workspaces.etcd.auth.username` and `workspaces.etcd.auth.password_file` must both be set
     promptd.yaml:7:32 `workspaces.etcd.cache.max_bytes` must be at least 1
     promptd.yaml:8:14 `workspaces.etcd.max_age` needs a unit, such as `5s`
+    promptd.yaml:9:23 `workspaces.etcd.require_approval` must be at most 16
     ");
     assert!(read("workspaces: {etcd: {endpoints: []}}").unwrap().has_no_workspaces());
     assert!(!read("workspaces: {etcd: {endpoints: ['[::1]:2379']}}").unwrap().has_no_workspaces());
+    assert_eq!(
+        read("workspaces: {etcd: {endpoints: ['a:1'], require_approval: 1}}").unwrap_err(),
+        [
+            "promptd.yaml:1:59 `workspaces.etcd.require_approval` needs tokens, since those who approve are told apart by theirs: set `auth.tokens_file`"
+        ]
+    );
     let manual = include_str!("../../docs/fleet.md");
     for setting in TABLE.iter().filter(|setting| setting.key.starts_with("workspaces.etcd.")) {
         let default = if setting.default == "null" { "—".to_owned() } else { format!("`{}`", setting.default) };

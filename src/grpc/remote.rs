@@ -94,6 +94,9 @@ impl Remote {
         rollback: RollbackRequest -> RollbackResponse
         promote_canary: PromoteCanaryRequest -> PromoteCanaryResponse
         abort_canary: AbortCanaryRequest -> AbortCanaryResponse
+        list_proposals: ListProposalsRequest -> ListProposalsResponse
+        approve_proposal: ApproveProposalRequest -> ApproveProposalResponse
+        reject_proposal: RejectProposalRequest -> RejectProposalResponse
     }
 
     fn request<T>(&self, message: T) -> Request<T> {

@@ -205,7 +205,7 @@ def test_both_sides_survive_a_restart_without_etcd_and_gc(etcd, running):
     for number in (1, 2):
         key = f"/promptd/history/a/{number:010}"
         etcd.put(key, json.dumps({**json.loads(etcd.get(key)), "time": "2026-01-01T00:00:00Z"}))
-    assert promptd("gc", "--keep", "1", "--to", url(etcd)).stdout == "removed: 1 revision, 0 files\n"
+    assert promptd("gc", "--keep", "1", "--to", url(etcd)).stdout == "removed: 1 revision, 0 files, 0 proposals\n"
     sides = {user: ask(service, user)["digest"] for user in USERS}
     etcd.stop()
     service.restart()
@@ -223,3 +223,27 @@ def test_what_is_new_has_nothing_to_be_tried_against(etcd, tmp_path):
     for bad in (["--canary", "0.001%", "--by", "user.id"], ["--canary", "10%", "--by", "user.name"], ["--canary", "10%"], ["--by", "user.id"]):
         assert promptd("publish", ws, *flags, *bad, check=False).returncode == 2
     assert etcd.count("/promptd/") == 0
+
+
+@pytest.mark.skipif(promptd("memory", "--help", check=False).returncode != 0, reason="a build without stored conversations")
+def test_a_session_has_one_side_while_it_grows(etcd, serve, tmp_path):
+    ws = folder(tmp_path, "a", "stable")
+    promptd("publish", ws, "--to", url(etcd), "-m", "First.")
+    service = serve(etcd, config={"memory": {"store": str(tmp_path / "memory")}})
+    (ws / "AGENTS.md").write_text("tried")
+    promptd("publish", ws, "--to", url(etcd), "-m", "Shorter.", "--canary", "50%", "--by", "session_id")
+    wait_for(lambda: side(service, "") == "stable", "both sides")
+    salt, sides = live(etcd)[0]["salt"], set()
+    for number in range(24):
+        session = {"workspaceId": "a", "sessionId": f"session-{number}"}
+        expected = "candidate" if canary.bucket(salt, session["sessionId"]) < 5_000 else "stable"
+        sides.add(expected)
+        for step in range(2):
+            messages = [{"id": str(step), "role": "ROLE_USER", "content": f"number {step}"}]
+            status, answer = service.call("SessionService/AppendMessages", {**session, "messages": messages})
+            assert status == 200, answer
+            body = {"workspaceId": "a", "turn": {"sessionId": session["sessionId"], "now": "2026-11-29T12:00:00Z"}}
+            status, answer = service.call("PromptService/AssemblePrompt", body)
+            assert status == 200, answer
+            assert answer["canarySide"] == f"CANARY_SIDE_{expected.upper()}"
+    assert sides == {"stable", "candidate"}

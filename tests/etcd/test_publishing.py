@@ -97,13 +97,13 @@ def test_gc_spares_what_is_young_or_needed(etcd, tmp_path):
     for number in range(4):
         publish(etcd, {"a": {"AGENTS.md": b"text %d" % number}})
     etcd.put(f"/promptd/blobs/{sha256(b'orphan')}", b"orphan")
-    assert promptd("gc", "--keep", "2", "--to", to).stdout == "removed: 2 revisions, 0 files\n", "all are young"
+    assert promptd("gc", "--keep", "2", "--to", to).stdout == "removed: 2 revisions, 0 files, 0 proposals\n", "all are young"
     # As if the newest state were of last year: what was written before it is as old.
     key = "/promptd/history/a/0000000004"
     aged = json.loads(etcd.get(key))
     etcd.put(key, json.dumps({**aged, "time": old}))
     etcd.put(f"/promptd/blobs/{sha256(b'young')}", b"young")
-    assert promptd("gc", "--keep", "2", "--to", to).stdout == "removed: 0 revisions, 3 files\n"
+    assert promptd("gc", "--keep", "2", "--to", to).stdout == "removed: 0 revisions, 3 files, 0 proposals\n"
     left = {sha256(b"text 2"), sha256(b"text 3"), sha256(b"young")}
     blobs = etcd.call("kv/range", {"key": b64("/promptd/blobs/"), "range_end": b64("/promptd/blobs0"), "keys_only": True})
     assert {base64.b64decode(kv["key"]).decode().rsplit("/", 1)[1] for kv in blobs["kvs"]} == left

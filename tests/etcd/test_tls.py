@@ -77,3 +77,22 @@ def test_a_certificate_that_is_wrong_or_old_is_said_and_a_new_one_is_used(secure
     for kind in ("pem", "key"):
         (tmp_path / f"own.{kind}").write_bytes((tmp_path / f"client.{kind}").read_bytes())
     wait_for(lambda: service.call("PromptService/AssemblePrompt", {"workspaceId": "a", "turn": {}})[0] == 200, "served")
+
+
+def test_a_promptd_is_published_through_with_certificates(serve, tmp_path):
+    authority, cluster = Authority(tmp_path), Cluster(tmp_path)
+    try:
+        authority.sign("server")
+        Authority(tmp_path, "other")
+        tls = {"cert": str(tmp_path / "server.pem"), "key": str(tmp_path / "server.key")}
+        service = serve(cluster, config={"tls": tls})
+        to = ["--to", f"https://127.0.0.1:{service.port}"]
+        folder = tmp_path / "a"
+        folder.mkdir()
+        (folder / "AGENTS.md").write_text("by TLS")
+        ran = promptd("publish", folder, *to, "--ca", tmp_path / "other.pem", "-m", "No.", check=False)
+        assert ran.returncode == 2 and "cannot be used" in ran.stderr and "certificate" in ran.stderr, ran.stderr
+        assert promptd("publish", folder, *to, "--ca", tmp_path / "ca.pem", "-m", "By TLS.").stdout.startswith("a: revision 1 (")
+        assert "loopback  By TLS." in promptd("history", "a", *to, "--ca", tmp_path / "ca.pem").stdout
+    finally:
+        cluster.stop()

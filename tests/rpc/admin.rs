@@ -28,7 +28,7 @@ pub(crate) fn without_etcd() -> Publisher {
         cache: None,
         max_age: std::time::Duration::ZERO,
     };
-    Publisher::new(options, Arc::new(|| Ok(Credentials::default())), Arc::new(|_| Ok(())))
+    Publisher::new(options, Arc::new(|| Ok(Credentials::default())), Arc::new(|_| Ok(())), 0)
 }
 
 async fn start(access: Access) -> (Rig, AdminServiceClient<Channel>) {
@@ -66,6 +66,14 @@ async fn a_token_publishes_what_it_sees_and_lists() {
         refused(admin.promote_canary(by(token, promote)).await, code, reason);
         let abort = proto::AbortCanaryRequest { workspace_id: id.into(), message: String::new() };
         refused(admin.abort_canary(by(token, abort)).await, code, reason);
+        let proposals = proto::ListProposalsRequest { workspace_id: id.into() };
+        refused(admin.list_proposals(by(token, proposals)).await, code, reason);
+        let (workspace_id, proposal_id) = (id.to_owned(), "12345678".to_owned());
+        let approve =
+            proto::ApproveProposalRequest { workspace_id: workspace_id.clone(), proposal_id: proposal_id.clone() };
+        refused(admin.approve_proposal(by(token, approve)).await, code, reason);
+        let reject = proto::RejectProposalRequest { workspace_id, proposal_id, message: String::new() };
+        refused(admin.reject_proposal(by(token, reject)).await, code, reason);
     }
     // One of several is enough.
     let both = admin.publish(by(DANA, publish(&["harbor", "yard"]))).await;

@@ -15,7 +15,7 @@ use crate::{
     layout::Prefix,
     manifest::Manifest,
     proto::KeyValue,
-    publish::{Head, Note, Published, digest, heads, published},
+    publish::{Flip, Head, Note, Published, digest, heads, published},
 };
 
 /// A canary that runs.
@@ -54,6 +54,17 @@ pub async fn end(client: &Client, prefix: &Prefix, end: End, id: &Id, note: &Not
 }
 
 async fn promote(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> Result<Published, Error> {
+    let (_, flip) = promotion(client, prefix, id, note).await?;
+    commit(client, id, flip).await
+}
+
+/// The candidate of a canary, and what gives it to all turns.
+pub(crate) async fn promotion(
+    client: &Client,
+    prefix: &Prefix,
+    id: &Id,
+    note: &Note,
+) -> Result<(Candidate, Flip), Error> {
     let (head, running) = both(client, prefix, id).await?;
     let (Some(head), Ok(candidate)) = (&head, &running.candidate) else {
         let why = running.candidate.err().unwrap_or_else(|| "the workspace was removed".to_owned());
@@ -68,7 +79,7 @@ async fn promote(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> Resu
     }
     let next =
         Manifest { files: candidate.manifest.files.clone(), again: Some(candidate.revision), ..after(candidate, note) };
-    commit(client, prefix, id, Some(head), &running, Some(next)).await
+    Ok((candidate.clone(), ending(prefix, id, Some(head), &running, Some(next))))
 }
 
 async fn abort(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> Result<Published, Error> {
@@ -80,7 +91,7 @@ async fn abort(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> Result
         }
         _ => None,
     };
-    commit(client, prefix, id, head.as_ref(), &running, next).await
+    commit(client, id, ending(prefix, id, head.as_ref(), &running, next)).await
 }
 
 /// The candidate that some turns get; `None`: no canary runs, or nothing of it is in use.
@@ -142,15 +153,8 @@ fn after(candidate: &Candidate, note: &Note) -> Manifest {
     }
 }
 
-/// Ends a canary, and makes `next` the newest state, if nothing of either has changed.
-async fn commit(
-    client: &Client,
-    prefix: &Prefix,
-    id: &Id,
-    head: Option<&Head>,
-    running: &Running,
-    next: Option<Manifest>,
-) -> Result<Published, Error> {
+/// What ends a canary, and makes `next` the newest state, if nothing of either has changed.
+fn ending(prefix: &Prefix, id: &Id, head: Option<&Head>, running: &Running, next: Option<Manifest>) -> Flip {
     let compare = vec![
         unchanged(prefix.workspace(id), head.map_or(0, |head| head.mod_revision)),
         unchanged(prefix.canary(id), running.mod_revision),
@@ -163,9 +167,19 @@ async fn commit(
         operations.push(put(prefix.workspace(id), json.clone()));
         operations.push(put(prefix.history(id, manifest.sequence), json));
     }
+    Flip { compare, operations, results: result.into_iter().collect() }
+}
+
+async fn commit(client: &Client, id: &Id, flip: Flip) -> Result<Published, Error> {
+    let Flip { compare, operations, mut results } = flip;
     if !client.transact(compare, operations).await?.succeeded {
-        let message = format!("{id}: someone else has ended the canary, or published: see `promptd history {id}`");
-        return Err(Error::new(ErrorKind::Conflict, message));
+        return Err(ended_by_another(id));
     }
-    result.ok_or_else(|| Error::new(ErrorKind::Invalid, format!("{id}: the canary is over; the workspace was removed")))
+    let over = || Error::new(ErrorKind::Invalid, format!("{id}: the canary is over; the workspace was removed"));
+    results.pop().ok_or_else(over)
+}
+
+pub(crate) fn ended_by_another(id: &Id) -> Error {
+    let message = format!("{id}: someone else has ended the canary, or published: see `promptd history {id}`");
+    Error::new(ErrorKind::Conflict, message)
 }

@@ -233,6 +233,15 @@ pub(crate) fn delete(key: Vec<u8>) -> request_op::Request {
     request_op::Request::RequestDeleteRange(DeleteRangeRequest { key, ..DeleteRangeRequest::default() })
 }
 
+/// That no key of a range was written after this revision.
+pub(crate) fn none_since(range: &KeyRange, revision: i64) -> Compare {
+    Compare {
+        result: CompareResult::Less.into(),
+        range_end: range.to.clone(),
+        ..unchanged(range.from.clone(), revision + 1)
+    }
+}
+
 /// That a key was last changed at this revision; 0: that it does not exist.
 pub(crate) fn unchanged(key: Vec<u8>, revision: i64) -> Compare {
     Compare {

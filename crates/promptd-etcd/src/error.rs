@@ -29,6 +29,8 @@ pub enum ErrorKind {
     CanaryRuns,
     /// No canary runs that could end.
     NoCanary,
+    /// A workspace has as many proposals as it may.
+    TooMany,
     /// Nothing was published that could be meant.
     Missing,
     /// What was given, or what is there, cannot be used.

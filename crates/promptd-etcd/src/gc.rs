@@ -1,4 +1,5 @@
-//! Removing what nothing needs: the oldest states of each workspace, and files that no state which is held names.
+//! Removing what nothing needs: the oldest states of each workspace, proposals that have expired, and files that nothing which is
+//! held names.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +16,9 @@ use crate::{
     error::{Error, ErrorKind},
     layout::{self, Kind, LiveKey, Prefix},
     manifest::{InvalidManifest, Manifest},
+    proposal::Proposal,
     proto::KeyValue,
+    review,
 };
 
 /// How long a file is spared that no state names: whoever publishes writes files first.
@@ -28,16 +31,21 @@ pub struct Removed {
     pub revisions: usize,
     /// Files.
     pub blobs: usize,
+    /// Proposals.
+    pub proposals: usize,
 }
 
-/// Removes all but the newest `keep` states of each workspace, then the files that no state names, and the marks of uploads,
-/// that are older than an hour. What someone else changes meanwhile stays.
+/// Removes all but the newest `keep` states of each workspace and the proposals that have expired, then the files that neither a
+/// state nor a proposal names, and the marks of uploads, that are older than an hour. What someone else changes meanwhile stays.
 pub async fn collect(client: &Client, prefix: &Prefix, keep: usize) -> Result<Removed, Error> {
+    // First, since one that is published meanwhile is among the states that are read later.
+    let (proposed, proposals) = proposed(client, prefix).await?;
     let histories = client.list(&prefix.histories()).await?;
     let (kept, surplus) = split(histories.keys, keep.max(1));
     let revisions = remove(client, surplus).await?;
     let mut held = read(client, kept, clock::timestamp()).await?;
     held.files.extend(live_files(client, prefix).await?);
+    held.files.extend(proposed);
     let uploads = client.list(&prefix.uploads()).await?.keys;
     remove(client, uploads.into_iter().filter(|kv| kv.mod_revision <= held.old).collect()).await?;
     let blobs = client.list(&prefix.blobs()).await?.keys;
@@ -46,7 +54,26 @@ pub async fn collect(client: &Client, prefix: &Prefix, keep: usize) -> Result<Re
         kv.mod_revision <= held.old && sha256.is_some_and(|sha256| !held.files.contains(&sha256))
     };
     let blobs = remove(client, blobs.into_iter().filter(is_needless).collect()).await?;
-    Ok(Removed { revisions, blobs })
+    Ok(Removed { revisions, blobs, proposals })
+}
+
+/// The files of open proposals, and how many were removed because they have expired.
+async fn proposed(client: &Client, prefix: &Prefix) -> Result<(BTreeSet<Digest>, usize), Error> {
+    let (mut files, mut removed) = (BTreeSet::new(), 0);
+    for KeyValue { key, .. } in client.list(&prefix.proposals()).await?.keys {
+        let Some(kv) = client.get_all(vec![key], 0).await?.pop().flatten() else { continue };
+        let Some(id) = layout::name(&kv.key).and_then(hex::bytes).map(Digest) else { continue };
+        let proposal = Proposal::read(id, &kv.value).map_err(|why| unreadable(&kv.key, &why))?;
+        if review::is_expired(&proposal) {
+            let is_same = unchanged(kv.key, kv.mod_revision);
+            if client.transact(vec![is_same], review::removal(prefix, &proposal)).await?.succeeded {
+                removed += 1;
+                continue;
+            }
+        }
+        files.extend(proposal.workspaces.values().flat_map(|one| one.files.values()).map(|file| file.sha256));
+    }
+    Ok((files, removed))
 }
 
 /// The newest keys of each workspace, and the others.

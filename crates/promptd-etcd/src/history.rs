@@ -11,24 +11,45 @@ use crate::{
     error::{Error, ErrorKind},
     layout::Prefix,
     manifest::{FileEntry, Manifest},
+    proposal::{Proposal, Proposed},
     proto::KeyValue,
     publish::{Trial, digest, heads},
+    review,
 };
 
 /// How many states are read at once: each may have a manifest of 640 KiB.
 const STATES_AT_ONCE: usize = 16;
 /// The fewest digits that name a revision.
-const MIN_DIGITS: usize = 8;
+pub(crate) const MIN_DIGITS: usize = 8;
 
-/// A state of a workspace that was published.
+/// The number of what is only proposed.
+const PROPOSED: u64 = 0;
+
+/// A state of a workspace that was published, or is proposed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Past {
-    /// The SHA-256 of its manifest.
+    /// The SHA-256 of its manifest; of what is proposed, the proposal's id.
     pub revision: Digest,
     /// Its manifest.
     pub manifest: Manifest,
     /// Which turns get it, while a canary tries it out.
     pub trial: Option<Trial>,
+}
+
+impl Past {
+    /// What a proposal would publish of a workspace: a state whose number is 0 and whose revision is the proposal's id.
+    fn of_proposal(proposal: Proposal, id: &Id) -> Option<Self> {
+        let Proposal { id: revision, author, message, time, mut workspaces, .. } = proposal;
+        let Proposed { base: parent, files } = workspaces.remove(id)?;
+        let manifest = Manifest { sequence: PROPOSED, parent, author, message, time, again: None, files };
+        Some(Self { revision, manifest, trial: None })
+    }
+
+    /// Whether it is only proposed.
+    #[must_use]
+    pub fn is_proposed(&self) -> bool {
+        self.manifest.sequence == PROPOSED
+    }
 }
 
 /// The newest `count` states of a workspace that are held, the newest first; without their files.
@@ -51,9 +72,17 @@ pub async fn newest(client: &Client, prefix: &Prefix, id: &Id) -> Result<Past, E
     past.ok_or_else(|| Error::new(ErrorKind::Missing, format!("there is no workspace {id} below {prefix} in etcd")))
 }
 
-/// A held state by its number, or by the first digits of its revision.
+/// A held state by its number or by the first digits of its revision, or what an open proposal would publish, by the first
+/// digits of its id.
 pub async fn find(client: &Client, prefix: &Prefix, id: &Id, name: &str) -> Result<Past, Error> {
-    let past = held(client, prefix, id, name).await?;
+    let past = match held(client, prefix, id, name).await {
+        Err(error) if error.kind == ErrorKind::Missing => match review::find(client, prefix, id, name).await {
+            Ok(open) => return Past::of_proposal(open.proposal, id).ok_or(error),
+            Err(other) if other.kind == ErrorKind::Missing => return Err(error),
+            Err(other) => return Err(other),
+        },
+        past => past?,
+    };
     let candidate = canary::in_use(client, prefix, id).await?;
     Ok(Past { trial: trial_of(candidate.as_ref(), past.revision), ..past })
 }
@@ -63,7 +92,8 @@ fn trial_of(candidate: Option<&Candidate>, revision: Digest) -> Option<Trial> {
     Some(Trial { share: candidate.canary.share(), by: candidate.canary.by() })
 }
 
-async fn held(client: &Client, prefix: &Prefix, id: &Id, name: &str) -> Result<Past, Error> {
+/// A held state, by its number or by the first digits of its revision.
+pub(crate) async fn held(client: &Client, prefix: &Prefix, id: &Id, name: &str) -> Result<Past, Error> {
     if let Ok(sequence) = name.parse::<u64>()
         && let Some(kv) = client.get_all(vec![prefix.history(id, sequence)], 0).await?.pop().flatten()
     {

@@ -1,8 +1,8 @@
 //! Where everything is in etcd.
 //!
 //! Below the prefix: `blobs/SHA256` has the bytes of a file, `workspaces/ID` the newest manifest of a workspace,
-//! `workspaces-canary/ID` what is tried out of it, `history/ID/SEQUENCE` every manifest that was, and `uploads/ID/SHA256` that a
-//! file was uploaded for a workspace.
+//! `workspaces-canary/ID` what is tried out of it, `history/ID/SEQUENCE` every manifest that was, `uploads/ID/SHA256` that a
+//! file was uploaded for a workspace, `proposals/PROPOSAL` what waits for approval, and `proposals-of/ID/PROPOSAL` for which workspaces.
 
 use std::fmt;
 
@@ -88,6 +88,22 @@ impl Prefix {
 
     pub(crate) fn uploads(&self) -> KeyRange {
         below(&format!("{}/uploads/", self.0))
+    }
+
+    pub(crate) fn proposal(&self, proposal: Digest) -> Vec<u8> {
+        format!("{}/proposals/{}", self.0, proposal.to_hex()).into_bytes()
+    }
+
+    pub(crate) fn proposals(&self) -> KeyRange {
+        below(&format!("{}/proposals/", self.0))
+    }
+
+    pub(crate) fn proposal_of(&self, id: &Id, proposal: Digest) -> Vec<u8> {
+        format!("{}/proposals-of/{id}/{}", self.0, proposal.to_hex()).into_bytes()
+    }
+
+    pub(crate) fn proposals_of(&self, id: &Id) -> KeyRange {
+        below(&format!("{}/proposals-of/{id}/", self.0))
     }
 
     pub(crate) fn workspace(&self, id: &Id) -> Vec<u8> {
@@ -176,6 +192,12 @@ mod tests {
         assert!(has(prefix.history(&a, 1)) && has(prefix.history(&a, 9_999_999_999)));
         assert!(!has(prefix.history(&ab, 1)) && !has(prefix.workspace(&a)) && !has(b"/p/history/a".to_vec()));
         assert!(prefix.history(&a, 9) < prefix.history(&a, 10));
+        let KeyRange { from, to } = prefix.proposals();
+        let has = |key: Vec<u8>| from <= key && key < to;
+        assert!(has(prefix.proposal(Digest([255; 32]))) && !has(prefix.proposal_of(&a, Digest::default())));
+        let KeyRange { from, to } = prefix.proposals_of(&a);
+        let has = |key: Vec<u8>| from <= key && key < to;
+        assert!(has(prefix.proposal_of(&a, Digest([255; 32]))) && !has(prefix.proposal_of(&ab, Digest::default())));
         assert_eq!(name(&prefix.blob(Digest::default())), Some(Digest::default().to_hex().as_str()));
     }
 

@@ -2,7 +2,8 @@
 //!
 //! [`Mirror`] follows everything below a prefix and has each workspace as a tree of bytes; what those mean is not known here.
 //! [`publish`] writes workspaces in one transaction, [`upload`] files before it, [`canary`] ends what only some turns get, [`history`]
-//! reads earlier states, [`gc`] removes what nothing needs, [`checkout`] writes a state to a folder. [`layout`] says where everything is.
+//! reads earlier states, [`review`] has what waits until others approve it, [`gc`] removes what nothing needs, [`checkout`] writes a state to a
+//! folder. [`layout`] says where everything is.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 #![warn(unreachable_pub)]
@@ -23,8 +24,10 @@ pub mod layout;
 mod manifest;
 mod mirror;
 mod options;
+pub mod proposal;
 mod proto;
 pub mod publish;
+pub mod review;
 mod status;
 mod tree;
 pub mod upload;

@@ -68,8 +68,12 @@ struct Written {
     time: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     again: Option<String>,
-    files: BTreeMap<String, WrittenFile>,
+    files: WrittenFiles,
 }
+
+/// The files of a state as JSON has them, by path.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct WrittenFiles(BTreeMap<String, WrittenFile>);
 
 #[derive(Serialize, Deserialize)]
 struct WrittenFile {
@@ -101,7 +105,46 @@ impl Manifest {
 
     fn check(written: Written) -> Result<Self, String> {
         let Written { sequence, parent, author, message, time, again, files, .. } = written;
-        let digest = |text: &str| hex::bytes(text).map(Digest).ok_or_else(|| format!("`{text}` is not a SHA-256"));
+        Ok(Self {
+            sequence,
+            parent: parent.as_deref().map(read_digest).transpose()?,
+            author,
+            message,
+            time: time.parse().map_err(|_| format!("`{time}` is not a time"))?,
+            again: again.as_deref().map(read_digest).transpose()?,
+            files: files.check()?,
+        })
+    }
+
+    /// What etcd gets. Its SHA-256 is the name of this state.
+    #[must_use]
+    pub fn write(&self) -> Vec<u8> {
+        let written = Written {
+            format: FORMAT,
+            sequence: self.sequence,
+            parent: self.parent.map(Digest::to_hex),
+            author: self.author.clone(),
+            message: self.message.clone(),
+            time: self.time.to_string(),
+            again: self.again.map(Digest::to_hex),
+            files: WrittenFiles::of(&self.files),
+        };
+        // Texts and numbers alone: writing them cannot fail.
+        serde_json::to_vec(&written).unwrap_or_default()
+    }
+}
+
+impl WrittenFiles {
+    pub(crate) fn of(files: &BTreeMap<String, FileEntry>) -> Self {
+        let file = |(path, file): (&String, &FileEntry)| {
+            (path.clone(), WrittenFile { sha256: file.sha256.to_hex(), bytes: file.bytes })
+        };
+        Self(files.iter().map(file).collect())
+    }
+
+    /// The files, where they are some that a workspace can have.
+    pub(crate) fn check(self) -> Result<BTreeMap<String, FileEntry>, String> {
+        let Self(files) = self;
         if files.len() > MAX_FILES {
             return Err(format!("it has {} files, of {MAX_FILES} at most", files.len()));
         }
@@ -117,40 +160,15 @@ impl Manifest {
         if let Some(path) = below_file(&files) {
             return Err(format!("`{path}` is below a path that is a file"));
         }
-        let files = files.into_iter().map(|(path, file)| {
-            let sha256 = digest(&file.sha256)?;
-            Ok((path, FileEntry { sha256, bytes: file.bytes }))
-        });
-        Ok(Self {
-            sequence,
-            parent: parent.as_deref().map(digest).transpose()?,
-            author,
-            message,
-            time: time.parse().map_err(|_| format!("`{time}` is not a time"))?,
-            again: again.as_deref().map(digest).transpose()?,
-            files: files.collect::<Result<_, String>>()?,
-        })
+        let entry = |(path, file): (String, WrittenFile)| {
+            Ok((path, FileEntry { sha256: read_digest(&file.sha256)?, bytes: file.bytes }))
+        };
+        files.into_iter().map(entry).collect()
     }
+}
 
-    /// What etcd gets. Its SHA-256 is the name of this state.
-    #[must_use]
-    pub fn write(&self) -> Vec<u8> {
-        let file = |(path, file): (&String, &FileEntry)| {
-            (path.clone(), WrittenFile { sha256: file.sha256.to_hex(), bytes: file.bytes })
-        };
-        let written = Written {
-            format: FORMAT,
-            sequence: self.sequence,
-            parent: self.parent.map(Digest::to_hex),
-            author: self.author.clone(),
-            message: self.message.clone(),
-            time: self.time.to_string(),
-            again: self.again.map(Digest::to_hex),
-            files: self.files.iter().map(file).collect(),
-        };
-        // Texts and numbers alone: writing them cannot fail.
-        serde_json::to_vec(&written).unwrap_or_default()
-    }
+pub(crate) fn read_digest(text: &str) -> Result<Digest, String> {
+    hex::bytes(text).map(Digest).ok_or_else(|| format!("`{text}` is not a SHA-256"))
 }
 
 /// Whether a path is relative, of plain names.

@@ -9,8 +9,8 @@ use promptd_core::{
 };
 use promptd_etcd::{canary::End, publish::Trial};
 
-use super::{Author, place::Place, shown};
-use crate::cli::{CommandResult, print};
+use super::{Author, place::Place, show};
+use crate::cli::CommandResult;
 
 /// Which turns get what is published, where not all do.
 #[derive(clap::Args)]
@@ -76,9 +76,9 @@ pub(in crate::cli) fn abort(Abort { ended }: &Abort) -> CommandResult {
 impl Ended {
     fn run(&self, end: End) -> CommandResult {
         let Self { id, message, author, place } = self;
-        let published =
+        let ended =
             place.run(async |connection| connection.end_canary(end, id, message.as_deref(), &author.author).await)?;
-        print(shown(&published))?;
+        show(&ended)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,4 +1,5 @@
-//! The commands of published workspaces: `publish`, `promote`, `abort`, `pull`, `history`, `rollback`, `gc`.
+//! The commands of published workspaces: `publish`, `proposals`, `approve`, `reject`, `promote`, `abort`, `pull`, `history`,
+//! `rollback`, `gc`.
 
 mod base;
 pub(super) mod canary;
@@ -7,6 +8,7 @@ mod difference;
 pub(super) mod gc;
 pub(super) mod history;
 mod place;
+pub(super) mod proposals;
 pub(super) mod publish;
 pub(super) mod pull;
 #[cfg(feature = "record")]
@@ -18,6 +20,16 @@ use promptd_core::id::Id;
 use promptd_etcd::publish::Published;
 
 pub(super) use self::place::Address;
+use self::place::Outcome;
+use super::{Failure, print};
+
+/// Prints what became of what was to be published.
+fn show(outcome: &Outcome) -> Result<(), Failure> {
+    match outcome {
+        Outcome::Published(all) => all.iter().try_for_each(|one| print(shown(one))),
+        Outcome::Waits(waiting) => print(proposals::waits(waiting)),
+    }
+}
 
 fn shown(published: &Published) -> String {
     let Published { id, revision, sequence, is_new } = published;

@@ -20,8 +20,8 @@ use super::{
     canary::Canary,
     conflict,
     difference::difference,
-    place::{Connection, Files, Place},
-    shown,
+    place::{Connection, Files, Outcome, Place},
+    show,
 };
 use crate::cli::{
     CommandResult, Failure, check, is_styled,
@@ -33,7 +33,7 @@ use crate::cli::{
 ///
 /// It checks them first, and an error stops it; then it shows what prompts change, as `promptd diff` does. Every file is published but those whose name, or a folder's on the way, begins
 /// with a dot. Where a folder was made by `promptd pull` and someone has published since, both changes are shown and nothing is published. With `--canary`
-/// only some turns get it.
+/// only some turns get it. A promptd that requires approval publishes it once others have approved it: `promptd approve`.
 ///
 /// Exits with 1 if a workspace has errors, a gate is exceeded or someone has published since, 2 if it could not be done.
 #[derive(clap::Args)]
@@ -96,9 +96,10 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
         Ok((published, conflicts))
     })?;
     conflict::must_be_none(&offline, &conflicts)?;
-    let published = published.map_err(|not| not.failure)?;
-    for one in &published {
-        print(shown(one))?;
+    let outcome = published.map_err(|not| not.failure)?;
+    show(&outcome)?;
+    let Outcome::Published(published) = &outcome else { return Ok(ExitCode::SUCCESS) };
+    for one in published {
         let workspace = offline.workspaces().iter().find(|workspace| *workspace.id_of() == one.id);
         if let Some(workspace) = workspace.filter(|workspace| base::is_known(workspace.path())) {
             base::write(workspace.path(), &one.id, one.revision)?;

@@ -26,7 +26,7 @@ pub(in crate::cli) struct Arguments {
     /// The folder; it must not exist, or be empty.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// A number or the first digits of a revision, as `promptd history` shows them; default: the newest.
+    /// A number or the first digits of a revision, as `promptd history` shows them, or of an open proposal; default: the newest.
     #[arg(long, value_name = "REVISION")]
     revision: Option<String>,
     #[command(flatten)]
@@ -45,6 +45,12 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
         Ok((past, files))
     })?;
     write_all(folder, &files)?;
+    if past.is_proposed() {
+        // The folder is an edit of what the proposal was made from.
+        past.manifest.parent.map_or(Ok(()), |parent| base::write(folder, id, parent))?;
+        print(format_args!("{shown}: {id}, proposal {}\n", past.revision.short()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     base::write(folder, id, past.revision)?;
     print(format_args!("{shown}: {id}, revision {} ({})\n", past.manifest.sequence, past.revision.short()))?;
     Ok(ExitCode::SUCCESS)

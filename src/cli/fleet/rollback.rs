@@ -7,9 +7,9 @@ use promptd_core::id::Id;
 use super::{
     Author,
     place::{Connection, Place},
-    shown,
+    show,
 };
-use crate::cli::{CommandResult, print};
+use crate::cli::CommandResult;
 
 /// Publishes an earlier revision of a workspace again. The history keeps what was published in between.
 #[derive(clap::Args)]
@@ -33,8 +33,6 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
     let Arguments { id, revision, message, author, place } = arguments;
     let rollback =
         async |connection: &Connection| connection.rollback(id, revision, message.as_deref(), &author.author).await;
-    for one in &place.run(rollback)? {
-        print(shown(one))?;
-    }
+    show(&place.run(rollback)?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -34,7 +34,7 @@ pub(super) fn of(fleet: &Arc<Fleet>, current: &CurrentConfig, source: &Arc<OnceL
         });
         with_errors.map_or(Ok(()), Err)
     };
-    Publisher::new(config.options, reader(config.credentials), Arc::new(check))
+    Publisher::new(config.options, reader(config.credentials), Arc::new(check), config.require_approval)
 }
 
 fn tree(Publication { id, files, .. }: &Publication) -> (Id, Arc<MemoryTree>) {

@@ -3,13 +3,18 @@
 use std::path::PathBuf;
 
 use http::uri::Authority;
-use promptd_core::{finding::Code, id::Id, yaml::Fields};
+use promptd_core::{
+    finding::Code,
+    id::Id,
+    yaml::{Faults, Fields, Mark},
+};
 use promptd_etcd::{Cache, Options, checkout::Checkout, layout::Prefix};
 
-use super::read::{path, section, size, span, value, values};
-use crate::config::{Base, Etcd, EtcdCredentials, ServerFiles};
+use super::read::{few, path, section, size, span, value, values};
+use crate::config::{Base, Config, Etcd, EtcdCredentials, ServerFiles};
 
-pub(super) fn etcd(mut fields: Fields<'_, '_>, base: &Base<'_>) -> Option<Etcd> {
+/// The etcd, and where the file says how many must approve what is published.
+pub(super) fn etcd(mut fields: Fields<'_, '_>, base: &Base<'_>) -> (Option<Etcd>, Mark) {
     let endpoints: Vec<_> = values(&mut fields, "endpoints", member).into_iter().map(|(member, _)| member).collect();
     let prefix = value(&mut fields, "prefix", Prefix::parse);
     let (ca, identity) = tls(section(&mut fields, "tls"), base);
@@ -17,9 +22,20 @@ pub(super) fn etcd(mut fields: Fields<'_, '_>, base: &Base<'_>) -> Option<Etcd> 
     let cache = cache(section(&mut fields, "cache"), base);
     let files = files(section(&mut fields, "files"), base);
     let max_age = span(&mut fields, "max_age");
+    let require_approval = few(&mut fields, "require_approval");
+    let at = fields.mark("require_approval");
     fields.finish();
-    let options = Options { endpoints, prefix: prefix?, cache, max_age };
-    (!options.endpoints.is_empty()).then_some(Etcd { options, credentials, files })
+    let options = prefix.map(|prefix| Options { endpoints, prefix, cache, max_age });
+    let options = options.filter(|options| !options.endpoints.is_empty());
+    (options.map(|options| Etcd { options, credentials, files, require_approval }), at)
+}
+
+/// Where callers need no token, all are the same one, and nobody else could approve anything.
+pub(super) fn check_others_can_approve(config: &Config, at: Mark, faults: &Faults) {
+    if config.tokens_file.is_none() && config.etcd.as_ref().is_some_and(|etcd| etcd.require_approval > 0) {
+        let message = "`workspaces.etcd.require_approval` needs tokens, since those who approve are told apart by theirs: set `auth.tokens_file`";
+        faults.add(Code::InvalidValue, at, message);
+    }
 }
 
 fn tls(mut fields: Fields<'_, '_>, base: &Base<'_>) -> (Option<PathBuf>, Option<(PathBuf, PathBuf)>) {

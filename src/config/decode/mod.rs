@@ -59,7 +59,7 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
     #[cfg_attr(not(feature = "etcd"), expect(unused_mut, reason = "the settings of etcd are a section of it"))]
     let mut places = section(&mut root, "workspaces");
     #[cfg(feature = "etcd")]
-    let etcd = etcd::etcd(section(&mut places, "etcd"), &base);
+    let (etcd, approval_at) = etcd::etcd(section(&mut places, "etcd"), &base);
     let (source, resident) = source(&mut root, places, &mut limits, &base, overrides);
     let insecure = root.bool("insecure").unwrap_or_default();
     let listen_at = root.mark("listen");
@@ -88,6 +88,10 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
         effective: effective(node, overrides),
     };
     root.finish();
+    #[cfg(feature = "etcd")]
+    if !faults.is_partial() {
+        etcd::check_others_can_approve(&config, approval_at, faults);
+    }
     // What makes them known may be in what could not be read.
     if !insecure && !faults.is_partial() {
         check_callers_are_known(&config, listen_at, overrides.listen.is_some(), faults);

@@ -64,6 +64,21 @@ pub(super) fn count(fields: &mut Fields<'_, '_>, key: &'static str) -> usize {
     })
 }
 
+/// A whole number with an upper bound.
+#[cfg(feature = "etcd")]
+pub(super) fn few(fields: &mut Fields<'_, '_>, key: &'static str) -> usize {
+    let (name, count) = (fields.name(key), fields.count(key).unwrap_or_default());
+    let most = TABLE.iter().find(|setting| setting.key == name).and_then(|setting| match setting.shape {
+        Shape::Few { most } => usize::try_from(most).ok(),
+        _ => None,
+    });
+    debug_assert!(most.is_some(), "`{name}` is not read as in its table");
+    if let Some(most) = most.filter(|most| count > *most) {
+        invalid(fields, key, &format!("be at most {most}"));
+    }
+    count
+}
+
 /// A number of bytes: a plain number, or text with a unit.
 pub(super) fn size(fields: &mut Fields<'_, '_>, key: &'static str) -> usize {
     let is_number = fields.node(key).is_some_and(is_number);

@@ -171,6 +171,16 @@ pub fn revision_name(raw: String, violations: &mut Violations) -> Option<String>
     Some(raw).filter(|name| !name.is_empty())
 }
 
+/// The first digits of a proposal's id: eight at least.
+pub fn proposal_name(raw: String, violations: &mut Violations) -> String {
+    const MIN_DIGITS: usize = 8;
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if !(MIN_DIGITS..=MAX_REVISION_BYTES).contains(&raw.len()) || !raw.bytes().all(is_digit) {
+        violations.add("proposal_id", format!("must be {MIN_DIGITS} to {MAX_REVISION_BYTES} lower-case hex digits"));
+    }
+    raw
+}
+
 /// The digests of files: at least one, and so many at most.
 pub fn file_digests(raw: &[String], most: usize, violations: &mut Violations) -> Vec<Digest> {
     if !is_some_of("sha256", raw.len(), most, violations) {
@@ -278,6 +288,13 @@ mod tests {
             violations.into_result(digests.len()).map_err(|found| found[0].field.clone())
         };
         let hash = Digest([1; 32]).to_hex();
+        for (name, good) in
+            [(&hash[..], true), (&hash[..8], true), (&hash[..7], false), ("", false), ("ABCDEF01", false)]
+        {
+            let mut violations = Violations::default();
+            proposal_name(name.to_owned(), &mut violations);
+            assert_eq!(violations.into_result(()).is_ok(), good, "{name}");
+        }
         assert_eq!(digests(&[&hash, &hash]), Ok(2));
         assert_eq!(digests(&[]), Err("sha256".to_owned()));
         assert_eq!(digests(&[&hash, &hash, &hash]), Err("sha256".to_owned()));

@@ -14,8 +14,8 @@ mod turn;
 mod values;
 
 pub use admin::{
-    PublishBounds, PublishRequest, WorkspaceToPublish, file_digests, is_some_of, publish_reason, publish_request,
-    revision_name,
+    PublishBounds, PublishRequest, WorkspaceToPublish, file_digests, is_some_of, proposal_name, publish_reason,
+    publish_request, revision_name,
 };
 pub use diff::{After, DiffRequest, diff_request};
 pub use history::{PlanRequest, plan_request};

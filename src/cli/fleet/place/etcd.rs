@@ -33,6 +33,7 @@ pub(super) fn given(address: &Address, member: &str, prefix: &Prefix) -> Result<
         options: Options { endpoints, prefix, cache: None, max_age: Duration::ZERO },
         credentials: EtcdCredentials { ca, identity, login },
         files: None,
+        require_approval: 0,
     })
 }
 

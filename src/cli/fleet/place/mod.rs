@@ -1,21 +1,26 @@
 //! Where workspaces are published: etcd, or a promptd that publishes to its own. Commands are written once, for both.
 
+mod answers;
 mod etcd;
 mod service;
+mod url;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use promptd::config::{Overrides, etcd_member};
+use promptd::config::Overrides;
 use promptd_core::id::Id;
 use promptd_etcd::{
     canary::End,
     history::Past,
-    layout::Prefix,
+    proposal::Proposal,
     publish::{Note, Publication, Published, Trial},
 };
 
 pub(super) use self::etcd::{Etcd, failure};
-use self::service::Service;
+use self::{
+    service::Service,
+    url::{Url, url},
+};
 use crate::cli::{
     Failure,
     settings::{self, ConfigFile},
@@ -57,29 +62,18 @@ pub(in crate::cli) struct Address {
     token_file: Option<PathBuf>,
 }
 
-/// The value of `--to`.
-#[derive(Debug, Clone)]
-enum Url {
-    /// A member of etcd, and the prefix.
-    Etcd { member: String, prefix: Prefix },
-    /// A promptd.
-    Service(String),
+/// What became of what was to be published.
+pub(super) enum Outcome {
+    /// It is published, or was already.
+    Published(Vec<Published>),
+    /// It waits for others.
+    Waits(Waiting),
 }
 
-fn url(text: &str) -> Result<Url, String> {
-    let wanted = || {
-        "it must be `etcd://HOST:PORT/PREFIX`, such as `etcd://127.0.0.1:2379/promptd`, or the `http://HOST:PORT` or `https://HOST:PORT` of a promptd"
-            .to_owned()
-    };
-    if let Some(rest) = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://")) {
-        let host = rest.strip_suffix('/').unwrap_or(rest);
-        etcd_member(host).map_err(|_| wanted())?;
-        return Ok(Url::Service(text.strip_suffix('/').unwrap_or(text).to_owned()));
-    }
-    let rest = text.strip_prefix("etcd://").ok_or_else(wanted)?;
-    let (member, prefix) = rest.find('/').map(|at| rest.split_at(at)).ok_or_else(wanted)?;
-    let (member, prefix) = (etcd_member(member).map_err(|_| wanted())?, Prefix::parse(prefix).map_err(|_| wanted())?);
-    Ok(Url::Etcd { member, prefix })
+/// A proposal, without its files, and how many must approve it.
+pub(super) struct Waiting {
+    pub(super) proposal: Proposal,
+    pub(super) needed: i32,
 }
 
 /// The files of a state, by path.
@@ -151,6 +145,16 @@ impl Connection {
         }
     }
 
+    /// A promptd, for `what` etcd alone does not do.
+    pub(super) fn service(&self, what: &str) -> Result<&Service, Failure> {
+        match self {
+            Self::Etcd(_) => Err(Failure::run(format!(
+                "{what} needs a promptd, which knows who approves it: give --to https://HOST:PORT"
+            ))),
+            Self::Service(service) => Ok(service),
+        }
+    }
+
     /// The newest state of a workspace; `None`: there is none.
     pub(super) async fn newest(&self, id: &Id) -> Result<Option<Past>, Failure> {
         match self {
@@ -203,9 +207,9 @@ impl Connection {
         all: &[Publication],
         note: &Note,
         trial: Option<Trial>,
-    ) -> Result<Vec<Published>, NotPublished> {
+    ) -> Result<Outcome, NotPublished> {
         match self {
-            Self::Etcd(etcd) => etcd.publish(all, note, trial).await,
+            Self::Etcd(etcd) => etcd.publish(all, note, trial).await.map(Outcome::Published),
             Self::Service(service) => service.publish(all, note, trial).await,
         }
     }
@@ -217,9 +221,9 @@ impl Connection {
         name: &str,
         message: Option<&str>,
         author: &str,
-    ) -> Result<Vec<Published>, Failure> {
+    ) -> Result<Outcome, Failure> {
         match self {
-            Self::Etcd(etcd) => etcd.rollback(id, name, message, author).await,
+            Self::Etcd(etcd) => etcd.rollback(id, name, message, author).await.map(Outcome::Published),
             Self::Service(service) => service.rollback(id, name, message).await,
         }
     }
@@ -231,9 +235,11 @@ impl Connection {
         id: &Id,
         message: Option<&str>,
         author: &str,
-    ) -> Result<Published, Failure> {
+    ) -> Result<Outcome, Failure> {
         match self {
-            Self::Etcd(etcd) => etcd.end_canary(end, id, message, author).await,
+            Self::Etcd(etcd) => {
+                etcd.end_canary(end, id, message, author).await.map(|one| Outcome::Published(vec![one]))
+            }
             Self::Service(service) => service.end_canary(end, id, message).await,
         }
     }
@@ -244,36 +250,4 @@ pub(super) struct NotPublished {
     pub(super) failure: Failure,
     /// Someone else was faster.
     pub(super) is_conflict: bool,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_is_a_member_of_etcd_or_a_promptd() {
-        for (text, service) in [
-            ("etcd://127.0.0.1:2379/promptd", None),
-            ("etcd://[::1]:2379/a/b/", None),
-            ("http://127.0.0.1:50051", Some("http://127.0.0.1:50051")),
-            ("https://prompts.internal:443/", Some("https://prompts.internal:443")),
-        ] {
-            match url(text).unwrap() {
-                Url::Service(found) => assert_eq!(Some(found.as_str()), service, "{text}"),
-                Url::Etcd { .. } => assert_eq!(service, None, "{text}"),
-            }
-        }
-        for bad in [
-            "127.0.0.1:50051",
-            "http://127.0.0.1",
-            "http://127.0.0.1:1/promptd",
-            "http://a@b:1",
-            "https://",
-            "etcd://127.0.0.1:2379",
-            "etcd://127.0.0.1/promptd",
-            "ftp://a:1",
-        ] {
-            assert!(url(bad).unwrap_err().starts_with("it must be `etcd://"), "{bad}");
-        }
-    }
 }

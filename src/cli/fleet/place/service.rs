@@ -5,23 +5,20 @@ use std::{
     path::Path,
 };
 
-use jiff::Timestamp;
 use promptd::grpc::{Remote, RemoteAddress, RemoteError};
 use promptd_contract::proto;
-use promptd_core::{
-    canary::{Key, Share},
-    digest::Digest,
-    id::Id,
-    text::hex,
-};
+use promptd_core::{digest::Digest, id::Id};
 use promptd_etcd::{
-    FileEntry, Manifest,
+    FileEntry,
     canary::End,
     history::Past,
-    publish::{Note, Publication, Published, Trial, digest},
+    publish::{Note, Publication, Trial, digest},
 };
 
-use super::{Address, Files, NotPublished};
+use super::{
+    Address, Files, NotPublished, Outcome, Waiting,
+    answers::{outcome, past, unreadable, waiting},
+};
 use crate::cli::Failure;
 
 /// About how many bytes of files are sent or asked for at once: less than the least limit on messages that makes sense.
@@ -93,7 +90,7 @@ impl Service {
         all: &[Publication],
         note: &Note,
         trial: Option<Trial>,
-    ) -> Result<Vec<Published>, NotPublished> {
+    ) -> Result<Outcome, NotPublished> {
         let mut workspaces = Vec::new();
         for one in all {
             workspaces.push(self.upload(one).await?);
@@ -102,7 +99,7 @@ impl Service {
             trial.map(|Trial { share, by }| proto::CanaryRule { share: share.buckets(), by: by.name().into() });
         let request = proto::PublishRequest { workspaces, message: note.message.clone(), canary };
         let answer = self.0.publish(request).await?;
-        Ok(answer.workspaces.into_iter().map(published).collect::<Result<_, Failure>>()?)
+        Ok(outcome(answer.workspaces, answer.proposal)?)
     }
 
     /// Uploads the files of a workspace that are not there yet.
@@ -135,27 +132,51 @@ impl Service {
         })
     }
 
-    pub(super) async fn rollback(&self, id: &Id, name: &str, message: Option<&str>) -> Result<Vec<Published>, Failure> {
+    pub(super) async fn rollback(&self, id: &Id, name: &str, message: Option<&str>) -> Result<Outcome, Failure> {
         let message = message.unwrap_or_default().to_owned();
         let request = proto::RollbackRequest { workspace_id: id.to_string(), revision: name.to_owned(), message };
         let answer = self.0.rollback(request).await.map_err(|e| failure(&e))?;
-        answer.workspace.into_iter().map(published).collect()
+        outcome(answer.workspace, answer.proposal)
     }
 
-    pub(super) async fn end_canary(&self, end: End, id: &Id, message: Option<&str>) -> Result<Published, Failure> {
+    pub(super) async fn end_canary(&self, end: End, id: &Id, message: Option<&str>) -> Result<Outcome, Failure> {
         let (workspace_id, message) = (id.to_string(), message.unwrap_or_default().to_owned());
         let ended = match end {
             End::Promote => {
                 let request = proto::PromoteCanaryRequest { workspace_id, message };
-                self.0.promote_canary(request).await.map(|answer| answer.workspace)
+                self.0.promote_canary(request).await.map(|answer| (answer.workspace, answer.proposal))
             }
             End::Abort => {
                 let request = proto::AbortCanaryRequest { workspace_id, message };
-                self.0.abort_canary(request).await.map(|answer| answer.workspace)
+                self.0.abort_canary(request).await.map(|answer| (answer.workspace, None))
             }
         };
-        let ended = ended.map_err(|e| failure(&e))?;
-        ended.ok_or_else(|| unreadable("the end of a canary")).and_then(published)
+        let (workspace, proposal) = ended.map_err(|e| failure(&e))?;
+        outcome(workspace, proposal)
+    }
+
+    /// The open proposals of a workspace, the newest first.
+    pub(in crate::cli::fleet) async fn proposals(&self, id: &Id) -> Result<Vec<Waiting>, Failure> {
+        let request = proto::ListProposalsRequest { workspace_id: id.to_string() };
+        let answer = self.0.list_proposals(request).await.map_err(|e| failure(&e))?;
+        answer.proposals.into_iter().map(waiting).collect()
+    }
+
+    /// Approves a proposal, which may publish it.
+    pub(in crate::cli::fleet) async fn approve(&self, id: &Id, proposal: &str) -> Result<Outcome, Failure> {
+        let request = proto::ApproveProposalRequest { workspace_id: id.to_string(), proposal_id: proposal.to_owned() };
+        let answer = self.0.approve_proposal(request).await.map_err(|e| failure(&e))?;
+        outcome(answer.workspaces, answer.proposal)
+    }
+
+    /// Rejects a proposal.
+    pub(in crate::cli::fleet) async fn reject(&self, id: &Id, proposal: &str, message: &str) -> Result<(), Failure> {
+        let request = proto::RejectProposalRequest {
+            workspace_id: id.to_string(),
+            proposal_id: proposal.to_owned(),
+            message: message.to_owned(),
+        };
+        self.0.reject_proposal(request).await.map(|_| ()).map_err(|e| failure(&e))
     }
 }
 
@@ -176,52 +197,6 @@ fn batches<T>(wanted: Vec<(T, u64)>) -> Vec<Vec<T>> {
         }
     }
     batches
-}
-
-fn past(revision: proto::PublishedRevision) -> Result<Past, Failure> {
-    let proto::PublishedRevision {
-        revision,
-        sequence,
-        parent_revision,
-        author,
-        message,
-        published_at,
-        files,
-        again_revision,
-        canary,
-    } = revision;
-    let unread = || unreadable("a revision");
-    let file =
-        |file: proto::PublishedFile| Some((file.path, FileEntry { sha256: hash(&file.sha256)?, bytes: file.bytes }));
-    let at = published_at.unwrap_or_default();
-    let trial =
-        |rule: proto::CanaryRule| Some(Trial { share: Share::of_buckets(rule.share)?, by: Key::parse(&rule.by)? });
-    let trial = canary.map(|rule| trial(rule).ok_or_else(unread)).transpose()?;
-    let manifest = Manifest {
-        sequence,
-        parent: hash(&parent_revision),
-        author,
-        message,
-        time: Timestamp::new(at.seconds, at.nanos).map_err(|_| unread())?,
-        again: hash(&again_revision),
-        files: files.into_iter().map(file).collect::<Option<_>>().ok_or_else(unread)?,
-    };
-    Ok(Past { revision: hash(&revision).ok_or_else(unread)?, manifest, trial })
-}
-
-fn published(one: proto::PublishedWorkspace) -> Result<Published, Failure> {
-    let proto::PublishedWorkspace { workspace_id, revision, sequence, unchanged } = one;
-    let read = Id::parse(&workspace_id).ok().zip(hash(&revision));
-    let (id, revision) = read.ok_or_else(|| unreadable("what was published"))?;
-    Ok(Published { id, revision, sequence, is_new: !unchanged })
-}
-
-fn hash(digits: &str) -> Option<Digest> {
-    hex::bytes(digits).map(Digest)
-}
-
-fn unreadable(what: &str) -> Failure {
-    Failure::run(format!("the answer of the promptd is not {what}: is it a newer one?"))
 }
 
 /// What a promptd says, as the end of a command.

@@ -124,6 +124,7 @@ mod tests {
             by_get,
             [
                 "/promptd.v1.AdminService/GetPublished",
+                "/promptd.v1.AdminService/ListProposals",
                 "/promptd.v1.AdminService/ListPublished",
                 "/promptd.v1.ProfileService/GetProfile",
                 "/promptd.v1.ProfileService/ListProfiles",

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use promptd_core::text::inline::inline;
+use promptd_core::{id::Id, text::inline::inline};
 use promptd_etcd::publish::Published;
 
-use super::by::By;
+use super::{by::By, done::Done};
 use crate::grpc::pipeline::Error;
 
 /// What the lines are filtered by, as in `log.level: warn,promptd::audit=info`.
@@ -23,6 +23,8 @@ pub(super) struct Audit {
     from: String,
     workspaces: String,
     note: String,
+    /// The first digits of a proposal's id.
+    proposal: String,
     is_written: bool,
 }
 
@@ -34,13 +36,15 @@ impl Audit {
         ids: impl IntoIterator<Item = &'i str>,
         message: &str,
     ) -> Self {
-        let mut workspaces = String::new();
-        for id in ids.into_iter().take(MAX_NAMED) {
-            let comma = if workspaces.is_empty() { "" } else { "," };
-            let _ = write!(workspaces, "{comma}{}", inline(id, MAX_ID_CHARS).text);
-        }
-        let note = inline(message, MAX_CHARS).text.into_owned();
-        Self { action, author: by.author(), from: by.address(), workspaces, note, is_written: false }
+        let (workspaces, note) = (named(ids), inline(message, MAX_CHARS).text.into_owned());
+        let (author, from) = (by.author(), by.address());
+        Self { action, author, from, workspaces, note, proposal: String::new(), is_written: false }
+    }
+
+    /// The same of a proposal that the caller names by the first digits of its id.
+    pub(super) fn of_proposal(mut self, name: &str) -> Self {
+        self.proposal = inline(name, MAX_ID_CHARS).text.into_owned();
+        self
     }
 
     /// Writes the line of a call that was refused.
@@ -50,22 +54,38 @@ impl Audit {
     }
 
     /// Writes the line of what was tried.
-    pub(super) fn ended(mut self, result: &Result<Vec<Published>, Error>) {
-        match result {
-            Ok(published) => {
-                let revision = |one: &Published| format!("{}={}:{}", one.id, one.sequence, one.revision.short());
-                let result = if published.iter().any(|one| one.is_new) { "published" } else { "unchanged" };
-                self.write(result, &published.iter().map(revision).collect::<Vec<_>>().join(","));
-            }
-            Err(error) => self.write(&error.reason(), ""),
+    pub(super) fn ended(mut self, result: &Result<Done, Error>) {
+        let done = match result {
+            Ok(done) => done,
+            Err(error) => return self.write(&error.reason(), ""),
+        };
+        if let Some(proposal) = done.proposal() {
+            self.workspaces = named(proposal.workspaces.keys().map(Id::as_str));
+            self.proposal = proposal.id.short();
         }
+        let revision = |one: &Published| format!("{}={}:{}", one.id, one.sequence, one.revision.short());
+        let revisions: Vec<_> = match done {
+            Done::Published(all) => all.iter().map(revision).collect(),
+            _ => Vec::new(),
+        };
+        self.write(done.result(), &revisions.join(","));
     }
 
     fn write(&mut self, result: &str, revisions: &str) {
         self.is_written = true;
-        let Self { action, author, from, workspaces, note, .. } = &*self;
-        tracing::info!(target: LOG_TARGET, action, author, from, workspaces, revisions, note, result, "audit");
+        let Self { action, author, from, workspaces, note, proposal, .. } = &*self;
+        tracing::info!(target: LOG_TARGET, action, author, from, workspaces, revisions, proposal, note, result, "audit");
     }
+}
+
+/// Ids, which may be anything, in one text.
+fn named<'i>(ids: impl IntoIterator<Item = &'i str>) -> String {
+    let mut names = String::new();
+    for id in ids.into_iter().take(MAX_NAMED) {
+        let comma = if names.is_empty() { "" } else { "," };
+        let _ = write!(names, "{comma}{}", inline(id, MAX_ID_CHARS).text);
+    }
+    names
 }
 
 impl Drop for Audit {

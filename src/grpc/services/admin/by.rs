@@ -1,6 +1,7 @@
 //! Who publishes, and from where.
 
 use promptd_core::id::Id;
+use promptd_etcd::proposal::Proposal;
 use tonic::Request;
 
 use crate::grpc::{
@@ -33,6 +34,11 @@ impl By {
         // Of the pages of a browser on this machine nobody knows who sends them.
         let is_local = self.ends.is_some_and(Ends::are_loopback) && !self.is_page;
         self.caller.must_publish(id, is_local)
+    }
+
+    /// Fails where they may not publish each workspace of a proposal.
+    pub(super) fn must_publish_all(&self, proposal: &Proposal) -> Result<(), Error> {
+        proposal.workspaces.keys().try_for_each(|id| self.must_publish(id))
     }
 
     /// The workspace that a request names, if they may publish it.

@@ -2,8 +2,11 @@
 
 mod audit;
 mod by;
+mod done;
 mod encode;
+mod proposals;
 mod publisher;
+mod requests;
 
 pub use publisher::{CheckPublications, Publisher};
 
@@ -22,7 +25,9 @@ use tonic::{Request, Response, Status};
 use self::{
     audit::Audit,
     by::By,
+    done::Done,
     publisher::{BOUNDS, Connection, failure},
+    requests::{end_request, named, proposal_request, rollback_request},
 };
 use super::api::admin_service_server;
 use crate::grpc::{
@@ -30,7 +35,7 @@ use crate::grpc::{
     pipeline::{Error, run_heavy},
 };
 use promptd_contract::{
-    decode::{Violations, file_digests, is_some_of, publish_reason, publish_request, revision_name},
+    decode::{Violations, file_digests, is_some_of, publish_request, revision_name},
     proto,
 };
 
@@ -141,12 +146,12 @@ impl admin_service_server::AdminService for AdminService {
         let ids = request.workspaces.iter().map(|workspace| workspace.workspace_id.as_str());
         let action = if request.canary.is_some() { "canary" } else { "publish" };
         let audit = Audit::begin(action, &by, ids, &request.message);
-        let published = match publish_request(request, &BOUNDS, |id| by.must_publish(id)) {
+        let done = match publish_request(request, &BOUNDS, |id| by.must_publish(id)) {
             Ok(request) => self.publisher.publish(request, by.author(), audit).await?,
             Err(error) => return Err(audit.refused(error).into()),
         };
-        let workspaces = published.into_iter().map(encode::published).collect();
-        Ok(Response::new(proto::PublishResponse { workspaces }))
+        let (workspaces, proposal) = done.encode(self.publisher.approvals());
+        Ok(Response::new(proto::PublishResponse { workspaces, proposal }))
     }
 
     async fn rollback(
@@ -160,8 +165,9 @@ impl admin_service_server::AdminService for AdminService {
             Ok(request) => request,
             Err(error) => return Err(audit.refused(error).into()),
         };
-        let mut published = self.publisher.rollback(id, name, message, by.author(), audit).await?;
-        Ok(Response::new(proto::RollbackResponse { workspace: published.pop().map(encode::published) }))
+        let done = self.publisher.rollback(id, name, message, by.author(), audit).await?;
+        let (mut workspaces, proposal) = done.encode(self.publisher.approvals());
+        Ok(Response::new(proto::RollbackResponse { workspace: workspaces.pop(), proposal }))
     }
 
     async fn promote_canary(
@@ -170,8 +176,9 @@ impl admin_service_server::AdminService for AdminService {
     ) -> Result<Response<proto::PromoteCanaryResponse>, Status> {
         let by = By::of(&request);
         let proto::PromoteCanaryRequest { workspace_id, message } = request.into_inner();
-        let workspace = self.end_canary(End::Promote, &by, &workspace_id, message).await?;
-        Ok(Response::new(proto::PromoteCanaryResponse { workspace }))
+        let done = self.end_canary(End::Promote, &by, &workspace_id, message).await?;
+        let (mut workspaces, proposal) = done.encode(self.publisher.approvals());
+        Ok(Response::new(proto::PromoteCanaryResponse { workspace: workspaces.pop(), proposal }))
     }
 
     async fn abort_canary(
@@ -180,19 +187,57 @@ impl admin_service_server::AdminService for AdminService {
     ) -> Result<Response<proto::AbortCanaryResponse>, Status> {
         let by = By::of(&request);
         let proto::AbortCanaryRequest { workspace_id, message } = request.into_inner();
-        let workspace = self.end_canary(End::Abort, &by, &workspace_id, message).await?;
-        Ok(Response::new(proto::AbortCanaryResponse { workspace }))
+        let done = self.end_canary(End::Abort, &by, &workspace_id, message).await?;
+        let (mut workspaces, _) = done.encode(self.publisher.approvals());
+        Ok(Response::new(proto::AbortCanaryResponse { workspace: workspaces.pop() }))
+    }
+
+    async fn list_proposals(
+        &self,
+        request: Request<proto::ListProposalsRequest>,
+    ) -> Result<Response<proto::ListProposalsResponse>, Status> {
+        let by = By::of(&request);
+        let id = by.workspace(&request.get_ref().workspace_id)?;
+        let needed = self.publisher.approvals();
+        let open = self.publisher.proposals(&id, &by).await?;
+        let proposals = open.into_iter().map(|proposal| encode::proposal(proposal, needed)).collect();
+        Ok(Response::new(proto::ListProposalsResponse { proposals }))
+    }
+
+    async fn approve_proposal(
+        &self,
+        request: Request<proto::ApproveProposalRequest>,
+    ) -> Result<Response<proto::ApproveProposalResponse>, Status> {
+        let by = By::of(&request);
+        let proto::ApproveProposalRequest { workspace_id, proposal_id } = request.into_inner();
+        let audit = Audit::begin("approve", &by, [workspace_id.as_str()], "").of_proposal(&proposal_id);
+        let (id, name) = match proposal_request(&workspace_id, proposal_id, String::new(), &by) {
+            Ok(request) => request,
+            Err(error) => return Err(audit.refused(error).into()),
+        };
+        let done = self.publisher.approve(id, name, by, audit).await?;
+        let (workspaces, proposal) = done.encode(self.publisher.approvals());
+        Ok(Response::new(proto::ApproveProposalResponse { workspaces, proposal }))
+    }
+
+    async fn reject_proposal(
+        &self,
+        request: Request<proto::RejectProposalRequest>,
+    ) -> Result<Response<proto::RejectProposalResponse>, Status> {
+        let by = By::of(&request);
+        let proto::RejectProposalRequest { workspace_id, proposal_id, message } = request.into_inner();
+        let audit = Audit::begin("reject", &by, [workspace_id.as_str()], &message).of_proposal(&proposal_id);
+        let (id, name) = match proposal_request(&workspace_id, proposal_id, message, &by) {
+            Ok(request) => request,
+            Err(error) => return Err(audit.refused(error).into()),
+        };
+        self.publisher.reject(id, name, by, audit).await?;
+        Ok(Response::new(proto::RejectProposalResponse {}))
     }
 }
 
 impl AdminService {
-    async fn end_canary(
-        &self,
-        end: End,
-        by: &By,
-        workspace_id: &str,
-        message: String,
-    ) -> Result<Option<proto::PublishedWorkspace>, Error> {
+    async fn end_canary(&self, end: End, by: &By, workspace_id: &str, message: String) -> Result<Done, Error> {
         let action = match end {
             End::Promote => "promote",
             End::Abort => "abort",
@@ -202,35 +247,8 @@ impl AdminService {
             Ok(request) => request,
             Err(error) => return Err(audit.refused(error)),
         };
-        let mut published = self.publisher.end_canary(end, id, message, by.author(), audit).await?;
-        Ok(published.pop().map(encode::published))
+        self.publisher.end_canary(end, id, message, by.author(), audit).await
     }
-}
-
-/// The workspace, and why its canary ends.
-fn end_request(workspace_id: &str, message: String, by: &By) -> Result<(Id, String), Error> {
-    let id = by.workspace(workspace_id)?;
-    let mut violations = Violations::default();
-    let message = publish_reason(message, &mut violations);
-    Ok(violations.into_result((id, message))?)
-}
-
-/// The workspace, what the revision is named by, and why.
-fn rollback_request(request: proto::RollbackRequest, by: &By) -> Result<(Id, String, String), Error> {
-    let id = by.workspace(&request.workspace_id)?;
-    let mut violations = Violations::default();
-    let name = revision_name(request.revision, &mut violations).unwrap_or_default();
-    if name.is_empty() {
-        violations.add("revision", "must name a revision: a number, or its first digits");
-    }
-    let message = publish_reason(request.message, &mut violations);
-    Ok(violations.into_result((id, name, message))?)
-}
-
-fn named(revision: String) -> Result<Option<String>, Error> {
-    let mut violations = Violations::default();
-    let name = revision_name(revision, &mut violations);
-    Ok(violations.into_result(name)?)
 }
 
 /// A revision by what it is named by; `None`: the newest.

@@ -9,8 +9,8 @@ use promptd_etcd::{
     canary::{self, End},
     history, is_path,
     layout::Prefix,
-    publish::{MAX_WORKSPACES, Note, Publication, Published, Trial, publish, return_to},
-    upload,
+    publish::{MAX_WORKSPACES, Note, Publication, Trial, publish, return_to},
+    review, upload,
 };
 use tokio::{
     runtime::Handle,
@@ -19,7 +19,7 @@ use tokio::{
 };
 use tonic::Code;
 
-use super::audit::Audit;
+use super::{audit::Audit, done::Done};
 use crate::grpc::pipeline::Error;
 
 /// What one publish can have. All of its files are in memory while it is checked.
@@ -46,6 +46,7 @@ struct State {
     options: Options,
     credentials: ReadCredentials,
     check: CheckPublications,
+    approvals: usize,
     connections: Arc<Semaphore>,
     publishing: Arc<Semaphore>,
 }
@@ -58,11 +59,17 @@ pub(super) struct Connection {
 }
 
 impl Publisher {
-    /// Publishes where these options say.
+    /// Publishes where these options say, what so many others than its author have approved.
     #[must_use]
-    pub fn new(options: Options, credentials: ReadCredentials, check: CheckPublications) -> Self {
-        let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        Self(Arc::new(State { options, credentials, check, connections, publishing: Arc::new(Semaphore::new(1)) }))
+    pub fn new(options: Options, credentials: ReadCredentials, check: CheckPublications, approvals: usize) -> Self {
+        let (connections, publishing) = (Semaphore::new(MAX_CONNECTIONS), Semaphore::new(1));
+        let (connections, publishing) = (Arc::new(connections), Arc::new(publishing));
+        Self(Arc::new(State { options, credentials, check, approvals, connections, publishing }))
+    }
+
+    /// How many others must approve what is published.
+    pub(super) fn approvals(&self) -> usize {
+        self.0.approvals
     }
 
     /// A connection of a call's own. Publishing is rare, and so a member that is gone and new credentials are no matter.
@@ -71,12 +78,7 @@ impl Publisher {
     }
 
     /// Publishes workspaces whose files were uploaded. What has begun is done whether the caller waits or not.
-    pub(super) async fn publish(
-        &self,
-        request: PublishRequest,
-        author: String,
-        audit: Audit,
-    ) -> Result<Vec<Published>, Error> {
+    pub(super) async fn publish(&self, request: PublishRequest, author: String, audit: Audit) -> Result<Done, Error> {
         let work = async move |publisher: &Self, connection: &Connection| {
             let note = Note { author, message: request.message };
             let trial = request.canary.map(|(share, by)| Trial { share, by });
@@ -94,7 +96,7 @@ impl Publisher {
         message: String,
         author: String,
         audit: Audit,
-    ) -> Result<Vec<Published>, Error> {
+    ) -> Result<Done, Error> {
         let work = async move |publisher: &Self, connection: &Connection| {
             let Connection { client, prefix, .. } = connection;
             let returned = return_to(client, prefix, &id, &name).await;
@@ -113,19 +115,28 @@ impl Publisher {
         message: String,
         author: String,
         audit: Audit,
-    ) -> Result<Vec<Published>, Error> {
-        let work = async move |_: &Self, Connection { client, prefix, .. }: &Connection| {
+    ) -> Result<Done, Error> {
+        let work = async move |publisher: &Self, Connection { client, prefix, .. }: &Connection| {
             let message = if message.is_empty() { end.reason().to_owned() } else { message };
-            let ended = canary::end(client, prefix, end, &id, &Note { author, message }).await;
-            ended.map(|one| vec![one]).map_err(|error| failure(&error))
+            let note = Note { author, message };
+            let ended = match end {
+                End::Promote if publisher.approvals() > 0 => {
+                    review::propose_promotion(client, prefix, &id, &note).await.map(Done::from)
+                }
+                // What is taken away needs nobody's approval.
+                End::Promote | End::Abort => {
+                    canary::end(client, prefix, end, &id, &note).await.map(|one| Done::Published(vec![one]))
+                }
+            };
+            ended.map_err(|error| failure(&error))
         };
         self.alone(work, audit).await
     }
 
     /// Does what publishes after all others that do, on a thread of its own: it reads, hashes and checks many files.
-    async fn alone<W>(&self, work: W, audit: Audit) -> Result<Vec<Published>, Error>
+    pub(super) async fn alone<W>(&self, work: W, audit: Audit) -> Result<Done, Error>
     where
-        W: AsyncFnOnce(&Self, &Connection) -> Result<Vec<Published>, Error> + Send + 'static,
+        W: AsyncFnOnce(&Self, &Connection) -> Result<Done, Error> + Send + 'static,
     {
         let connection = match self.connect_at(Arc::clone(&self.0.publishing)).await {
             Ok(connection) => connection,
@@ -153,10 +164,20 @@ impl Publisher {
         publications: &[Publication],
         note: &Note,
         trial: Option<Trial>,
-    ) -> Result<Vec<Published>, Error> {
+    ) -> Result<Done, Error> {
         let Connection { client, prefix, .. } = connection;
-        (self.0.check)(publications).map_err(|(id, faults)| Error::WorkspaceInvalid { id: id.to_string(), faults })?;
-        publish(client, prefix, publications, note, trial).await.map_err(|error| failure(&error))
+        self.check(publications)?;
+        let done = if self.approvals() > 0 {
+            review::propose(client, prefix, publications, note, trial).await.map(Done::from)
+        } else {
+            publish(client, prefix, publications, note, trial).await.map(Done::Published)
+        };
+        done.map_err(|error| failure(&error))
+    }
+
+    /// Fails where a workspace would have errors.
+    pub(super) fn check(&self, publications: &[Publication]) -> Result<(), Error> {
+        (self.0.check)(publications).map_err(|(id, faults)| Error::WorkspaceInvalid { id: id.to_string(), faults })
     }
 }
 
@@ -189,13 +210,17 @@ pub(super) fn failure(error: &promptd_etcd::Error) -> Error {
         ErrorKind::NoCanary => (Code::FailedPrecondition, "NO_CANARY"),
         ErrorKind::Missing => (Code::NotFound, "PUBLISHED_REVISION_NOT_FOUND"),
         ErrorKind::Invalid => (Code::FailedPrecondition, "PUBLICATION_INVALID"),
+        ErrorKind::TooMany => (Code::ResourceExhausted, "TOO_MANY_PROPOSALS"),
         ErrorKind::NoSpace => (Code::ResourceExhausted, "ETCD_FULL"),
         ErrorKind::Away | ErrorKind::Denied | ErrorKind::Compacted => (Code::Unavailable, "ETCD_UNAVAILABLE"),
     };
     let message = match error.kind {
-        ErrorKind::Conflict | ErrorKind::CanaryRuns | ErrorKind::NoCanary | ErrorKind::Missing | ErrorKind::Invalid => {
-            error.to_string()
-        }
+        ErrorKind::Conflict
+        | ErrorKind::CanaryRuns
+        | ErrorKind::NoCanary
+        | ErrorKind::TooMany
+        | ErrorKind::Missing
+        | ErrorKind::Invalid => error.to_string(),
         kind => {
             tracing::warn!(%error, "etcd could not be used for a call of AdminService");
             match kind {
@@ -210,7 +235,7 @@ pub(super) fn failure(error: &promptd_etcd::Error) -> Error {
     part(code, reason, message)
 }
 
-fn part(code: Code, reason: &'static str, message: String) -> Error {
+pub(super) fn part(code: Code, reason: &'static str, message: String) -> Error {
     Error::Part { code, reason, message, metadata: None }
 }
 

@@ -13,7 +13,7 @@ from service import PROMPTD, promptd
 from test_publishing import folder, newest
 
 NAMES = ["dana", "kim", "lee", "max", "ida", "pat"]
-SECRETS = {name: f"{name}-{name}-{name}-{name}" for name in NAMES}
+SECRETS = {name: f"{name}-" * 6 for name in NAMES}
 TOKENS = json.dumps({
     "tokens": [{"name": name, "token": SECRETS[name], "publish": ["harbor"] if name == "pat" else ["*"]} for name in NAMES]
 })

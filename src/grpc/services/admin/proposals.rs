@@ -43,8 +43,8 @@ impl Publisher {
                 if open.is_last(&approver, needed) {
                     publisher.check(&proposed(connection, &open.proposal).await?)?;
                 }
-                let approved = open.approve(client, prefix, &approver, needed).await;
-                match approved.map_err(|error| failure(&error))? {
+                let outcome = open.approve(client, prefix, &approver, needed).await;
+                match outcome.map_err(|error| failure(&error))? {
                     Some(Outcome::Published(all)) => return Ok(Done::Published(all)),
                     Some(Outcome::Waits(proposal)) => return Ok(Done::Approved(proposal)),
                     None => {}

@@ -77,7 +77,7 @@ pub(in crate::cli) fn approve(Approve { named: Named { id, proposal, place } }: 
             let count = proposal.approved_by.len();
             print(format_args!("{id}: {count} of {needed} have approved {}\n", proposal.id.short()))?;
         }
-        published => show(&published)?,
+        published @ Outcome::Published(_) => show(&published)?,
     }
     Ok(ExitCode::SUCCESS)
 }

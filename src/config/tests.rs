@@ -63,6 +63,7 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
             "tls": {"ca": "a", "cert": "c", "key": "k"},
             "auth": {"username": "promptd", "password_file": "p"},
             "cache": {"dir": "d"},
+            "files": {"id": "f", "dir": "s"},
         });
         base["auth"] = json!({"tokens_file": "t"});
     }

@@ -88,3 +88,21 @@ def test_a_first_start_needs_them(etcd, serve, tmp_path, fleet):
     _, options = fleet
     with pytest.raises(AssertionError, match="the server's files `fleet-files` are not here"):
         serve(etcd, **options)
+
+
+def test_through_a_promptd_they_can_be_neither_published_nor_read(etcd, serve, tmp_path, fleet):
+    to, options = fleet
+    files = bundle(tmp_path)
+    (files / "tokens.yaml").write_text(f"tokens:\n  - {{name: dana, token: {TOKEN}, publish: ['*']}}\n")
+    publish(files, to, "A token that may publish everything.")
+    service = serve(etcd, **options)
+    (tmp_path / "dana.token").write_text(TOKEN)
+    through = ["--to", service.url, "--token-file", tmp_path / "dana.token"]
+    (files / "tokens.yaml").write_text("tokens: []\n")
+    for command in (
+        ["publish", files, "-m", "Mine."], ["pull", "fleet-files", tmp_path / "pulled"], ["history", "fleet-files"],
+        ["rollback", "fleet-files", "1"], ["publish", files, "-m", "Mine.", "--canary", "10%", "--by", "user.id"],
+    ):
+        ran = promptd(*command, *through, check=False)
+        assert ran.returncode == 2 and "the server's own files" in ran.stderr, (command, ran.stderr)
+    assert "First." in promptd("history", "harbor", *through).stdout

@@ -45,7 +45,7 @@ pub(super) fn prepare(config: &Config, registry: &mut Registry) -> Option<Arc<Fl
 /// Writes the server's own files before the settings that name them are read. Where etcd does not answer, those of an earlier
 /// run are used.
 pub(super) fn check_out(config: &Config) -> Result<(), Failure> {
-    let Some(Etcd { options, credentials, files: Some(ServerFiles { id, folder }) }) = &config.etcd else {
+    let Some(Etcd { options, credentials, files: Some(ServerFiles { id, folder }), .. }) = &config.etcd else {
         return Ok(());
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -34,7 +34,9 @@ pub(super) fn of(fleet: &Arc<Fleet>, current: &CurrentConfig, source: &Arc<OnceL
         });
         with_errors.map_or(Ok(()), Err)
     };
-    Publisher::new(config.options, reader(config.credentials), Arc::new(check), config.require_approval)
+    let publisher =
+        Publisher::new(config.options, reader(config.credentials), Arc::new(check), config.require_approval);
+    publisher.keeping_back(config.files.map(|files| files.id))
 }
 
 fn tree(Publication { id, files, .. }: &Publication) -> (Id, Arc<MemoryTree>) {

@@ -2,8 +2,9 @@
 
 use promptd_core::id::Id;
 use promptd_etcd::proposal::Proposal;
-use tonic::Request;
+use tonic::{Code, Request};
 
+use super::publisher::Publisher;
 use crate::grpc::{
     pipeline::{Error, auth::Caller},
     transport::{Ends, Peer},
@@ -15,15 +16,18 @@ const WITHOUT_TOKEN: &str = "loopback";
 /// The caller of an administrative call.
 pub(super) struct By {
     caller: Caller,
+    /// What nobody may publish or read here, whatever their token says.
+    kept_back: Option<Id>,
     ends: Option<Ends>,
     /// A browser sends it for a page.
     is_page: bool,
 }
 
 impl By {
-    pub(super) fn of<T>(request: &Request<T>) -> Self {
+    pub(super) fn of<T>(request: &Request<T>, publisher: &Publisher) -> Self {
         Self {
             caller: Caller::of(request),
+            kept_back: publisher.kept_back().cloned(),
             ends: request.extensions().get::<Peer>().and_then(Peer::ends),
             is_page: request.metadata().contains_key("origin"),
         }
@@ -31,6 +35,11 @@ impl By {
 
     /// Fails where they may not publish the workspace.
     pub(super) fn must_publish(&self, id: &Id) -> Result<(), Error> {
+        if self.kept_back.as_ref() == Some(id) {
+            let message = "these are the server's own files: publish them with the credentials of etcd, `--to etcd://HOST:PORT/PREFIX`";
+            let (code, reason) = (Code::PermissionDenied, "PUBLISH_FORBIDDEN");
+            return Err(Error::Part { code, reason, message: message.to_owned(), metadata: None });
+        }
         // Of the pages of a browser on this machine nobody knows who sends them.
         let is_local = self.ends.is_some_and(Ends::are_loopback) && !self.is_page;
         self.caller.must_publish(id, is_local)

@@ -55,7 +55,7 @@ impl admin_service_server::AdminService for AdminService {
         &self,
         request: Request<proto::ListPublishedRequest>,
     ) -> Result<Response<proto::ListPublishedResponse>, Status> {
-        let id = By::of(&request).workspace(&request.get_ref().workspace_id)?;
+        let id = By::of(&request, &self.publisher).workspace(&request.get_ref().workspace_id)?;
         let limit = match usize::try_from(request.get_ref().limit) {
             Ok(0) => LISTED.0,
             Ok(limit) if limit <= LISTED.1 => limit,
@@ -71,7 +71,7 @@ impl admin_service_server::AdminService for AdminService {
         &self,
         request: Request<proto::GetPublishedRequest>,
     ) -> Result<Response<proto::GetPublishedResponse>, Status> {
-        let by = By::of(&request);
+        let by = By::of(&request, &self.publisher);
         let request = request.into_inner();
         let id = by.workspace(&request.workspace_id)?;
         let name = named(request.revision)?;
@@ -83,7 +83,7 @@ impl admin_service_server::AdminService for AdminService {
         &self,
         request: Request<proto::ReadPublishedFilesRequest>,
     ) -> Result<Response<proto::ReadPublishedFilesResponse>, Status> {
-        let by = By::of(&request);
+        let by = By::of(&request, &self.publisher);
         let request = request.into_inner();
         let id = by.workspace(&request.workspace_id)?;
         let mut violations = Violations::default();
@@ -103,7 +103,7 @@ impl admin_service_server::AdminService for AdminService {
         &self,
         request: Request<proto::FindMissingFilesRequest>,
     ) -> Result<Response<proto::FindMissingFilesResponse>, Status> {
-        let id = By::of(&request).workspace(&request.get_ref().workspace_id)?;
+        let id = By::of(&request, &self.publisher).workspace(&request.get_ref().workspace_id)?;
         let mut violations = Violations::default();
         let asked = file_digests(&request.get_ref().sha256, MAX_FILES, &mut violations);
         let asked = violations.into_result(asked).map_err(Error::from)?;
@@ -118,7 +118,7 @@ impl admin_service_server::AdminService for AdminService {
         &self,
         request: Request<proto::UploadFilesRequest>,
     ) -> Result<Response<proto::UploadFilesResponse>, Status> {
-        let by = By::of(&request);
+        let by = By::of(&request, &self.publisher);
         let proto::UploadFilesRequest { workspace_id, contents } = request.into_inner();
         let id = by.workspace(&workspace_id)?;
         let mut violations = Violations::default();
@@ -141,7 +141,7 @@ impl admin_service_server::AdminService for AdminService {
         &self,
         request: Request<proto::PublishRequest>,
     ) -> Result<Response<proto::PublishResponse>, Status> {
-        let by = By::of(&request);
+        let by = By::of(&request, &self.publisher);
         let request = request.into_inner();
         let ids = request.workspaces.iter().map(|workspace| workspace.workspace_id.as_str());
         let action = if request.canary.is_some() { "canary" } else { "publish" };
@@ -158,7 +158,7 @@ impl admin_service_server::AdminService for AdminService {
         &self,
         request: Request<proto::RollbackRequest>,
     ) -> Result<Response<proto::RollbackResponse>, Status> {
-        let by = By::of(&request);
+        let by = By::of(&request, &self.publisher);
         let request = request.into_inner();
         let audit = Audit::begin("rollback", &by, [request.workspace_id.as_str()], &request.message);
         let (id, name, message) = match rollback_request(request, &by) {
@@ -174,7 +174,7 @@ impl admin_service_server::AdminService for AdminService {
         &self,
         request: Request<proto::PromoteCanaryRequest>,
     ) -> Result<Response<proto::PromoteCanaryResponse>, Status> {
-        let by = By::of(&request);
+        let by = By::of(&request, &self.publisher);
         let proto::PromoteCanaryRequest { workspace_id, message } = request.into_inner();
         let done = self.end_canary(End::Promote, &by, &workspace_id, message).await?;
         let (mut workspaces, proposal) = done.encode(self.publisher.approvals());
@@ -185,7 +185,7 @@ impl admin_service_server::AdminService for AdminService {
         &self,
         request: Request<proto::AbortCanaryRequest>,
     ) -> Result<Response<proto::AbortCanaryResponse>, Status> {
-        let by = By::of(&request);
+        let by = By::of(&request, &self.publisher);
         let proto::AbortCanaryRequest { workspace_id, message } = request.into_inner();
         let done = self.end_canary(End::Abort, &by, &workspace_id, message).await?;
         let (mut workspaces, _) = done.encode(self.publisher.approvals());
@@ -196,7 +196,7 @@ impl admin_service_server::AdminService for AdminService {
         &self,
         request: Request<proto::ListProposalsRequest>,
     ) -> Result<Response<proto::ListProposalsResponse>, Status> {
-        let by = By::of(&request);
+        let by = By::of(&request, &self.publisher);
         let id = by.workspace(&request.get_ref().workspace_id)?;
         let needed = self.publisher.approvals();
         let open = self.publisher.proposals(&id, &by).await?;
@@ -208,7 +208,7 @@ impl admin_service_server::AdminService for AdminService {
         &self,
         request: Request<proto::ApproveProposalRequest>,
     ) -> Result<Response<proto::ApproveProposalResponse>, Status> {
-        let by = By::of(&request);
+        let by = By::of(&request, &self.publisher);
         let proto::ApproveProposalRequest { workspace_id, proposal_id } = request.into_inner();
         let audit = Audit::begin("approve", &by, [workspace_id.as_str()], "").of_proposal(&proposal_id);
         let (id, name) = match proposal_request(&workspace_id, proposal_id, String::new(), &by) {
@@ -224,7 +224,7 @@ impl admin_service_server::AdminService for AdminService {
         &self,
         request: Request<proto::RejectProposalRequest>,
     ) -> Result<Response<proto::RejectProposalResponse>, Status> {
-        let by = By::of(&request);
+        let by = By::of(&request, &self.publisher);
         let proto::RejectProposalRequest { workspace_id, proposal_id, message } = request.into_inner();
         let audit = Audit::begin("reject", &by, [workspace_id.as_str()], &message).of_proposal(&proposal_id);
         let (id, name) = match proposal_request(&workspace_id, proposal_id, message, &by) {

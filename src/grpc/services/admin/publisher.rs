@@ -42,11 +42,13 @@ pub type CheckPublications = Arc<dyn Fn(&[Publication]) -> Result<(), (Id, Vec<F
 #[derive(Clone)]
 pub struct Publisher(Arc<State>);
 
+#[derive(Clone)]
 struct State {
     options: Options,
     credentials: ReadCredentials,
     check: CheckPublications,
     approvals: usize,
+    kept_back: Option<Id>,
     connections: Arc<Semaphore>,
     publishing: Arc<Semaphore>,
 }
@@ -64,7 +66,18 @@ impl Publisher {
     pub fn new(options: Options, credentials: ReadCredentials, check: CheckPublications, approvals: usize) -> Self {
         let (connections, publishing) = (Semaphore::new(MAX_CONNECTIONS), Semaphore::new(1));
         let (connections, publishing) = (Arc::new(connections), Arc::new(publishing));
-        Self(Arc::new(State { options, credentials, check, approvals, connections, publishing }))
+        Self(Arc::new(State { options, credentials, check, approvals, kept_back: None, connections, publishing }))
+    }
+
+    /// The same, but for an id that nobody may publish or read through it: that of the server's own files, which have tokens.
+    #[must_use]
+    pub fn keeping_back(self, id: Option<Id>) -> Self {
+        Self(Arc::new(State { kept_back: id, ..State::clone(&self.0) }))
+    }
+
+    /// What nobody may publish or read through it.
+    pub(super) fn kept_back(&self) -> Option<&Id> {
+        self.0.kept_back.as_ref()
     }
 
     /// How many others must approve what is published.

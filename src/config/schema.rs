@@ -46,11 +46,11 @@ fn of(shape: &Shape) -> Value {
     match shape {
         Shape::Bool => json!({"type": "boolean"}),
         Shape::Count { least } => count(*least),
-        #[cfg(feature = "etcd")]
-        Shape::Few { most } => {
-            let mut schema = count(0);
-            schema["maximum"] = (*most).into();
-            schema
+        #[cfg(any(feature = "etcd", feature = "memory"))]
+        Shape::Range { least, most } => {
+            let mut range = count(*least);
+            range["maximum"] = (*most).into();
+            range
         }
         Shape::Size { least } => {
             let zero = if *least > 0 { "(?!0*[^0-9]*$)" } else { "" };

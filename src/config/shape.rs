@@ -18,9 +18,11 @@ pub enum Shape {
         /// The lowest.
         least: u64,
     },
-    /// A whole number with an upper bound.
-    #[cfg(feature = "etcd")]
-    Few {
+    /// A whole number between two.
+    #[cfg(any(feature = "etcd", feature = "memory"))]
+    Range {
+        /// The lowest.
+        least: u64,
         /// The highest.
         most: u64,
     },

@@ -160,7 +160,7 @@ pub const TABLE: &[Setting] = &[
     #[cfg(feature = "etcd")]
     fixed(
         "workspaces.etcd.require_approval",
-        Shape::Few { most: 16 },
+        Shape::Range { least: 0, most: 16 },
         "0",
         "How many other tokens must approve what is published through this service, at most 16; `0`: none. It needs `auth.tokens_file`. See [fleet.md](../fleet.md#review-before-publishing).",
     ),
@@ -418,7 +418,7 @@ pub const TABLE: &[Setting] = &[
         "memory.models.embed.url",
         MODEL_SERVER,
         "null",
-        "The OpenAI-compatible server whose model turns messages into vectors, which say where topics shift; `/embeddings` left out. Unset: their words do.",
+        "The OpenAI-compatible server whose model turns messages into vectors, which say where topics shift and what is found by meaning; `/embeddings` left out. Unset: vectors are made of their words.",
     ),
     #[cfg(feature = "memory")]
     fixed("memory.models.embed.model", NAME, "null", "The model's name. Required with `url`."),
@@ -518,9 +518,9 @@ pub const TABLE: &[Setting] = &[
     #[cfg(feature = "memory")]
     fixed(
         "memory.segments.chunk_messages",
-        Shape::Count { least: 3 },
+        Shape::Range { least: 3, most: 2_000 },
         "500",
-        "The most messages that are divided together, whatever tokens they have.",
+        "The most messages that are divided together, whatever tokens they have; 2000 at most.",
     ),
     #[cfg(feature = "memory")]
     fixed(

@@ -1,11 +1,11 @@
 //! Making summaries: jobs of the store, worked off a few at once.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use promptd_memory::{Job, Jobs, Outcome, Source, Store, StoreError};
 use tokio::{
     sync::Notify,
-    task::JoinSet,
+    task::{Id as TaskId, JoinSet},
     time::{Instant, sleep_until},
 };
 
@@ -36,16 +36,15 @@ pub(crate) struct Work {
     pub(crate) status: Status,
 }
 
+/// The jobs that a model is asked for, by the task that asks.
+type UnderWay = HashMap<TaskId, Job>;
 /// What a model made of a job.
-struct Tried {
-    job: Job,
-    said: Result<Said, Fault>,
-}
+type Tried = Result<Said, Fault>;
 
 impl Work {
     /// Works until it is dropped.
     pub(crate) async fn run(mut self) {
-        let (mut asked, mut under_way) = (JoinSet::new(), HashSet::new());
+        let (mut asked, mut under_way) = (JoinSet::new(), UnderWay::new());
         loop {
             let next = match self.ask(&mut asked, &mut under_way).await {
                 Ok(next) => next,
@@ -55,10 +54,15 @@ impl Work {
                 }
             };
             tokio::select! {
-                Some(tried) = asked.join_next() => match tried {
-                    Ok(tried) => self.store_result(tried, &mut under_way).await,
-                    Err(error) => tracing::error!(target: LOG_TARGET, "making a summary failed: {error}"),
-                },
+                Some(tried) = asked.join_next_with_id() => {
+                    let (task, said) = match tried {
+                        Ok((task, said)) => (task, said),
+                        Err(error) => (error.id(), Err(Fault::OfAnswer("making the summary failed".into()))),
+                    };
+                    if let Some(job) = under_way.remove(&task) {
+                        self.store_result(&job, said).await;
+                    }
+                }
                 () = self.planned.notified() => {}
                 () = sleep_until(next) => {}
             }
@@ -66,7 +70,7 @@ impl Work {
     }
 
     /// Asks for as many summaries as may be made at once; says when to look again.
-    async fn ask(&mut self, asked: &mut JoinSet<Tried>, under_way: &mut HashSet<u64>) -> Result<Instant, StoreError> {
+    async fn ask(&mut self, asked: &mut JoinSet<Tried>, under_way: &mut UnderWay) -> Result<Instant, StoreError> {
         let later = Instant::now() + MAX_REST;
         let free = match self.breaker.admits(self.summaries.concurrency) {
             Ok(most) => most.saturating_sub(under_way.len()),
@@ -77,7 +81,8 @@ impl Work {
         }
         let Jobs { jobs, next } = self.store.jobs(under_way.len() + free).await?;
         let next = next.map_or(later, |next| Instant::now() + next);
-        for job in jobs.into_iter().filter(|job| !under_way.contains(&job.segment)).take(free).collect::<Vec<_>>() {
+        let is_free = |job: &Job| under_way.values().all(|other| other.segment != job.segment);
+        for job in jobs.into_iter().filter(is_free).take(free).collect::<Vec<_>>() {
             let (request, chars) = match self.request(&job).await? {
                 Some(Ok(asked)) => asked,
                 Some(Err(fault)) => {
@@ -91,12 +96,9 @@ impl Work {
             if let Err(wait) = self.quota.take(request.tokens()) {
                 return Ok(next.min(Instant::now() + wait));
             }
-            under_way.insert(job.segment);
             let model = Arc::clone(&self.summaries.model);
-            asked.spawn(async move {
-                let said = model.say(request).await.and_then(|said| said.checked(chars));
-                Tried { job, said }
-            });
+            let asking = asked.spawn(async move { model.say(request).await.and_then(|said| said.checked(chars)) });
+            under_way.insert(asking.id(), job);
         }
         Ok(next)
     }
@@ -117,18 +119,15 @@ impl Work {
     }
 
     /// Stores what became of a job.
-    async fn store_result(&mut self, tried: Tried, under_way: &mut HashSet<u64>) {
-        let Tried { job, said } = tried;
-        let outcome = self.outcome(&job, said);
-        let stored = self.store.finish(&job, outcome).await;
-        under_way.remove(&job.segment);
-        match stored {
+    async fn store_result(&mut self, job: &Job, said: Tried) {
+        let outcome = self.outcome(job, said);
+        match self.store.finish(job, outcome).await {
             Ok(_) => self.summarised.notify_one(),
             Err(error) => tracing::warn!(target: LOG_TARGET, "a summary is not stored, and is made again: {error}"),
         }
     }
 
-    fn outcome(&mut self, job: &Job, said: Result<Said, Fault>) -> Outcome {
+    fn outcome(&mut self, job: &Job, said: Tried) -> Outcome {
         let was_away = self.breaker.is_open();
         let fault = match said {
             Ok(Said { text, tokens }) => {

@@ -10,7 +10,7 @@ use promptd_core::{
 };
 use promptd_etcd::{Cache, Options, checkout::Checkout, layout::Prefix};
 
-use super::read::{few, path, section, size, span, value, values};
+use super::read::{path, range, section, size, span, value, values};
 use crate::config::{Base, Config, Etcd, EtcdCredentials, ServerFiles};
 
 /// The etcd, and where the file says how many must approve what is published.
@@ -22,7 +22,7 @@ pub(super) fn etcd(mut fields: Fields<'_, '_>, base: &Base<'_>) -> (Option<Etcd>
     let cache = cache(section(&mut fields, "cache"), base);
     let files = files(section(&mut fields, "files"), base);
     let max_age = span(&mut fields, "max_age");
-    let require_approval = few(&mut fields, "require_approval");
+    let require_approval = range(&mut fields, "require_approval");
     let at = fields.mark("require_approval");
     fields.finish();
     let options = prefix.map(|prefix| Options { endpoints, prefix, cache, max_age });

@@ -4,7 +4,7 @@ use promptd_core::{finding::Code, history::Thresholds, id::Id, yaml::Fields};
 use promptd_memory::{Keep, Options};
 use promptd_memory_pipeline::Address;
 
-use super::read::{count, path, section, share, size, span, value};
+use super::read::{count, path, range, section, share, size, span, value};
 use crate::config::{Base, Memory, Model, Overrides, SummariseModel};
 
 pub(super) fn memory(mut fields: Fields<'_, '_>, base: &Base<'_>, overrides: &Overrides) -> Option<Memory> {
@@ -62,13 +62,14 @@ fn summarise(mut fields: Fields<'_, '_>, base: &Base<'_>) -> Option<SummariseMod
 }
 
 fn thresholds(mut fields: Fields<'_, '_>) -> Thresholds {
+    let chunk_messages = range(&mut fields, "chunk_messages");
     let mut number = |key| count(&mut fields, key);
     let least = u32::try_from;
     let mut thresholds = Thresholds {
         min_messages: number("min_messages"),
         min_new_messages: number("min_new_messages"),
         min_new_tokens: number("min_new_tokens") as u64,
-        chunk_messages: number("chunk_messages"),
+        chunk_messages,
         target_tokens: number("target_tokens") as u64,
         min_segment_tokens: number("min_segment_tokens") as u64,
         min_segment_messages: number("min_segment_messages"),

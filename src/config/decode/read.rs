@@ -64,19 +64,22 @@ pub(super) fn count(fields: &mut Fields<'_, '_>, key: &'static str) -> usize {
     })
 }
 
-/// A whole number with an upper bound.
-#[cfg(feature = "etcd")]
-pub(super) fn few(fields: &mut Fields<'_, '_>, key: &'static str) -> usize {
-    let (name, count) = (fields.name(key), fields.count(key).unwrap_or_default());
-    let most = TABLE.iter().find(|setting| setting.key == name).and_then(|setting| match setting.shape {
-        Shape::Few { most } => usize::try_from(most).ok(),
+/// A whole number between the two of the table.
+#[cfg(any(feature = "etcd", feature = "memory"))]
+pub(super) fn range(fields: &mut Fields<'_, '_>, key: &'static str) -> usize {
+    let name = fields.name(key);
+    let range = TABLE.iter().find(|setting| setting.key == name).and_then(|setting| match setting.shape {
+        Shape::Range { least, most } => Some(least..=most),
         _ => None,
     });
-    debug_assert!(most.is_some(), "`{name}` is not read as in its table");
-    if let Some(most) = most.filter(|most| count > *most) {
-        invalid(fields, key, &format!("be at most {most}"));
+    debug_assert!(range.is_some(), "`{name}` is not read as in its table");
+    let count: Option<usize> = fields.count(key);
+    if let (Some(count), Some(range)) = (count, range)
+        && !range.contains(&(count as u64))
+    {
+        invalid(fields, key, &format!("be from {} to {}", range.start(), range.end()));
     }
-    count
+    count.unwrap_or_default()
 }
 
 /// A number of bytes: a plain number, or text with a unit.

@@ -1,6 +1,7 @@
 // Stored conversations on the page: sessions as they go on, what recall finds, what a session's prompt is made of.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 
 import { running } from "./fixture.mjs";
 import { open, skip, until } from "./page.mjs";
@@ -70,6 +71,8 @@ test("a session's counts are the service's, and its messages come as they are sa
 
 test("what was said is found as the service finds it", { skip }, async () => {
   await say("searched", 0, 4);
+  // Before a message has its vector it may come at another place.
+  while ((await ask("GetRecallStats", {})).vectorsWaiting) await delay(100);
   const page = await visit("#/w/example/recall");
   const stats = await ask("GetRecallStats", {});
   await until(page, (said) => document.querySelector("[data-stats]").textContent.startsWith(said), `${stats.messages} messages · ${stats.sessions} session`);

@@ -1,5 +1,5 @@
 //! Stored conversations under faults: the server is killed while many write, and what was acknowledged must be there; every
-//! acknowledgement waits for the disk. `PROMPTD_KILLS` sets how often it is killed; `just memory` is the long form.
+//! acknowledgement waits for the disk; and each message has one vector in the end. `PROMPTD_KILLS` sets how often it is killed; `just memory` is the long form.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
@@ -121,7 +121,23 @@ async fn no_acknowledged_message_is_lost_or_doubled_by_a_kill() {
         count += all.len();
     }
     println!("{kills} kills, {count} messages");
+    let vectors = vectorised(&mut client).await;
+    assert_eq!(vectors, count as u64);
+    let checked = check(home.path());
+    assert!(checked.0, "{}", checked.1);
     assert!(count as u64 > kills * WRITERS, "too few to say anything: {count}");
+}
+
+/// How many messages have their vector, once none waits any more.
+async fn vectorised(client: &mut SessionServiceClient<Channel>) -> u64 {
+    loop {
+        let request = proto::GetRecallStatsRequest { workspace_id: "harbor".into() };
+        let stats = client.get_recall_stats(request).await.unwrap().into_inner();
+        if stats.vectors_waiting == 0 {
+            return stats.vectors;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 /// Whether `promptd memory check` finds no fault, and what it prints.

@@ -27,6 +27,8 @@ mod nested;
 mod pages;
 mod peers;
 mod raw;
+#[cfg(feature = "memory")]
+mod recall;
 mod reply;
 mod rig;
 #[cfg(feature = "memory")]

@@ -7,7 +7,7 @@ use promptd_contract::proto;
 use promptd_core::{history::Thresholds, id::Id, turn::Role};
 use promptd_memory::{Keep, Options, Source, SqliteStore, Store};
 use promptd_memory_pipeline::{
-    Division, Fault, Later, Pipeline, Prompts, Request, Said, Summaries, Summariser, Working,
+    Division, Embedding, Fault, Later, Pipeline, Prompts, Request, Said, Summaries, Summariser, Working,
 };
 use tempfile::TempDir;
 use tonic::Code;
@@ -49,7 +49,7 @@ async fn start(dir: &TempDir) -> (Rig, Working) {
         rollup_size: 4,
         ..Thresholds::default()
     };
-    let division = Division { thresholds, embedder: None, tokens_per_hour: None };
+    let division = Division { thresholds, embedding: Arc::new(Embedding::of_words()) };
     let summaries =
         Summaries { model: Arc::new(Lengths), prompts: Arc::new(Lengths), concurrency: 4, tokens_per_hour: None };
     let working = Pipeline::new(Arc::clone(&store), division, Some(summaries)).start();

@@ -3,7 +3,7 @@ import type { Caller } from "./caller.js";
 import * as pb from "./gen/promptd/v1/session_pb.js";
 import { pages, present } from "./pages.js";
 import type {
-  Appended, CallOptions, ConversationMessage, Given, RecalledMessage, RecallStats, SessionChange, StoredMessage, StoredSegment,
+  Appended, CallOptions, ConversationMessage, Given, Recalled, RecallStats, SessionChange, StoredMessage, StoredSegment,
   StoredSession,
 } from "./plain.js";
 import { follow } from "./watch.js";
@@ -109,8 +109,8 @@ export class Conversations {
   /** The messages that match best, of all sessions or of one. */
   async recall(
     workspaceId: string, query: string, options: Rest<Given<pb.RecallRequest>, "workspaceId" | "query"> = {}, call?: CallOptions,
-  ): Promise<RecalledMessage[]> {
-    return (await this.#caller.plain(method.recall, { ...options, workspaceId, query }, call)).messages;
+  ): Promise<Recalled> {
+    return this.#caller.plain(method.recall, { ...options, workspaceId, query }, call);
   }
 
   /** How much a workspace has stored. */

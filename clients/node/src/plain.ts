@@ -76,6 +76,7 @@ export interface StoredSession extends Shown<sessions.Session> {}
 export interface StoredMessage extends Shown<sessions.StoredMessage> {}
 export interface StoredSegment extends Shown<sessions.StoredSegment> {}
 export interface RecalledMessage extends Shown<sessions.RecalledMessage> {}
+export interface Recalled extends Shown<sessions.RecallResponse> {}
 export interface RecallStats extends Shown<sessions.GetRecallStatsResponse> {}
 export interface SessionChange extends Shown<sessions.WatchSessionResponse> {}
 export interface Appended extends Shown<sessions.AppendMessagesResponse> {}

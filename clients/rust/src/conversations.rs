@@ -139,9 +139,8 @@ impl Conversations {
     }
 
     /// The messages that match best, of all sessions or of one.
-    pub async fn recall(&self, request: proto::RecallRequest) -> Result<Vec<proto::RecalledMessage>, Error> {
-        let answer: proto::RecallResponse = self.0.unary(method!("SessionService", "Recall"), &request).await?;
-        Ok(answer.messages)
+    pub async fn recall(&self, request: proto::RecallRequest) -> Result<proto::RecallResponse, Error> {
+        self.0.unary(method!("SessionService", "Recall"), &request).await
     }
 
     /// How much a workspace has stored.

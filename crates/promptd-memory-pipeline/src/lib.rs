@@ -1,7 +1,7 @@
-//! Makes the trees of summaries of stored conversations, in the background.
+//! Makes what is stored beside conversations, in the background: trees of summaries, and vectors of messages.
 //!
 //! What a session's messages are divided into, and what is rolled up, is planned by the core's rules ([`planner`]); a model says
-//! the summaries ([`worker`]). All that is to be done is rows of the store, and each result is stored with its row in one
+//! the summaries ([`worker`]); vectors of messages, for searches, are a model's or made of words ([`vectors`]). All that is to be done is rows of the store, and each result is stored with its row in one
 //! transaction: a process that ends loses what it had not stored, and the next one does it again. The tree does not depend
 //! on when it is made: a plan is made of the shortest run of finished turns that the thresholds admit.
 //!
@@ -11,13 +11,16 @@
 #![warn(unreachable_pub)]
 
 mod breaker;
+mod embedding;
 mod model;
 mod planner;
 mod prompts;
 mod quota;
 mod status;
+mod vectors;
 mod worker;
 
+pub use embedding::Embedding;
 pub use model::{Address, Chat, Embedder, Embeddings, Fault, Said, ServerOptions, Summariser};
 pub use prompts::{Prompts, Request};
 pub use status::Status;
@@ -28,7 +31,7 @@ use promptd_core::history::Thresholds;
 use promptd_memory::Store;
 use tokio::{sync::Notify, task::JoinHandle};
 
-use self::{breaker::Breaker, planner::Planning, quota::Quota, worker::Work};
+use self::{breaker::Breaker, planner::Planning, quota::Quota, vectors::Vectorising, worker::Work};
 
 /// What the log lines of this crate are filtered by, as in `log.level: info,promptd::memory=debug`.
 const LOG_TARGET: &str = "promptd::memory";
@@ -52,15 +55,14 @@ pub struct Summaries {
 pub struct Division {
     /// The numbers that it goes by.
     pub thresholds: Thresholds,
-    /// What says where topics shift; `None`: the words of the messages do.
-    pub embedder: Option<Arc<dyn Embedder>>,
-    /// The most tokens an hour for it; `None`: no bound.
-    pub tokens_per_hour: Option<u64>,
+    /// What says where topics shift: a model, or the words of the messages. It makes the vectors of searches too.
+    pub embedding: Arc<Embedding>,
 }
 
 /// The work that is to be done.
 pub struct Pipeline {
     planning: Planning,
+    vectorising: Vectorising,
     work: Option<Work>,
     status: Status,
 }
@@ -85,9 +87,9 @@ impl Pipeline {
             status: status.clone(),
             summaries,
         });
-        let quota = Quota::new(division.tokens_per_hour);
-        let planning = Planning { store, division, quota, breaker: Breaker::default(), planned, summarised };
-        Self { planning, work, status }
+        let vectorising = Vectorising { store: Arc::clone(&store), embedding: Arc::clone(&division.embedding) };
+        let planning = Planning { store, division, planned, summarised };
+        Self { planning, vectorising, work, status }
     }
 
     /// How it is doing.
@@ -103,8 +105,9 @@ impl Pipeline {
     /// Outside of a runtime.
     #[must_use]
     pub fn start(self) -> Working {
-        let planning = tokio::spawn(self.planning.run());
-        Working([Some(planning), self.work.map(|work| tokio::spawn(work.run()))].into_iter().flatten().collect())
+        let work = self.work.map(|work| tokio::spawn(work.run()));
+        let others = [tokio::spawn(self.planning.run()), tokio::spawn(self.vectorising.run())];
+        Working(others.into_iter().chain(work).collect())
     }
 }
 

@@ -14,11 +14,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::{
-    Division, Fault, LOG_TARGET,
-    breaker::{Breaker, wait},
-    quota::Quota,
-};
+use crate::{Division, LOG_TARGET, breaker::wait, embedding::Missing};
 
 /// How many sessions are looked for at once.
 const DUE: usize = 64;
@@ -34,8 +30,6 @@ const EMBEDDING_TRIES: u32 = 3;
 pub(crate) struct Planning {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) division: Division,
-    pub(crate) quota: Quota,
-    pub(crate) breaker: Breaker,
     /// Is told when there are new segments.
     pub(crate) planned: Arc<Notify>,
     /// Tells that there are new summaries.
@@ -44,7 +38,7 @@ pub(crate) struct Planning {
 
 impl Planning {
     /// Plans until it is dropped.
-    pub(crate) async fn run(mut self) {
+    pub(crate) async fn run(self) {
         let mut changes = self.store.watch_all();
         loop {
             changes.mark_unchanged();
@@ -65,7 +59,7 @@ impl Planning {
     }
 
     /// Plans every session that changed; says when to look at those again whose vectors could not be had.
-    async fn plan_due(&mut self) -> Result<Option<Instant>, StoreError> {
+    async fn plan_due(&self) -> Result<Option<Instant>, StoreError> {
         let mut next: Option<Instant> = None;
         loop {
             let due = self.store.due(DUE).await?;
@@ -83,7 +77,7 @@ impl Planning {
         }
     }
 
-    async fn plan_session(&mut self, session: &SessionKey) -> Result<Option<Instant>, StoreError> {
+    async fn plan_session(&self, session: &SessionKey) -> Result<Option<Instant>, StoreError> {
         loop {
             // One more says whether the last turn of a chunk is finished.
             let most = self.division.thresholds.chunk_messages.saturating_add(1);
@@ -104,39 +98,26 @@ impl Planning {
     }
 
     /// The next segments of level 0; or when to ask for vectors again.
-    async fn leaves(&mut self, unplanned: &Arc<Unplanned>) -> Result<Result<Vec<PlannedSegment>, Instant>, StoreError> {
+    async fn leaves(&self, unplanned: &Arc<Unplanned>) -> Result<Result<Vec<PlannedSegment>, Instant>, StoreError> {
         let (all, thresholds) = (Arc::clone(unplanned), self.division.thresholds.clone());
         let Some((mut history, planned)) = blocking(move || settled(&all, &thresholds)).await? else {
             return Ok(Ok(Vec::new()));
         };
-        let Some(embedder) = self.division.embedder.clone() else { return Ok(Ok(planned)) };
+        if !self.division.embedding.is_of_model() {
+            return Ok(Ok(planned));
+        }
         let inputs = embedding_inputs(&history.messages, &self.division.thresholds);
         for tries in 0..EMBEDDING_TRIES {
-            if let Err(until) = self.breaker.admits(1) {
-                return Ok(Err(until));
-            }
-            let chars: usize = inputs.iter().map(|input| input.chars().count()).sum();
-            if let Err(wait) = self.quota.take((chars as u64).div_ceil(4)) {
-                return Ok(Err(Instant::now() + wait));
-            }
-            match embedder.embed(inputs.clone()).await {
+            match self.division.embedding.vectors(inputs.clone()).await {
                 Ok(vectors) => {
-                    self.breaker.succeeded();
                     for (message, vector) in history.messages.iter_mut().zip(vectors) {
                         message.embedding = vector;
                     }
                     let thresholds = self.division.thresholds.clone();
                     return Ok(Ok(blocking(move || plan(&history, &thresholds).segments).await?));
                 }
-                Err(Fault::OfServer { message, pause }) => {
-                    tracing::warn!(target: LOG_TARGET, "no vectors of messages: {message}");
-                    self.breaker.failed(pause);
-                    return Ok(Err(self.breaker.admits(1).err().unwrap_or_else(|| Instant::now() + wait(tries))));
-                }
-                Err(Fault::OfAnswer(message)) => {
-                    tracing::warn!(target: LOG_TARGET, "no vectors of messages: {message}");
-                    tokio::time::sleep(wait(tries)).await;
-                }
+                Err(Missing::Until(next, _)) => return Ok(Err(next)),
+                Err(Missing::Refused(_)) => tokio::time::sleep(wait(tries)).await,
             }
         }
         Ok(Ok(planned))

@@ -17,10 +17,10 @@ use promptd_core::{
     turn::{ConversationMessage, Role},
 };
 use promptd_memory::{
-    Keep, Options, PageOfSegments, SegmentState, SessionKey, Source, SqliteStore, Store, StoredSegment,
+    Keep, Options, PageOfSegments, Recall, SegmentState, SessionKey, Source, SqliteStore, Store, StoredSegment,
 };
 use promptd_memory_pipeline::{
-    Division, Embedder, Fault, Later, Pipeline, Prompts, Request, Said, Summaries, Summariser,
+    Division, Embedder, Embedding, Fault, Later, Pipeline, Prompts, Request, Said, Summaries, Summariser,
 };
 use tempfile::TempDir;
 
@@ -70,6 +70,10 @@ fn open(dir: &Path) -> Arc<dyn Store> {
 }
 
 fn pipeline(store: &Arc<dyn Store>, failures: usize) -> Pipeline {
+    pipeline_of(store, Arc::new(FirstWords { failures, asked: AtomicUsize::new(0) }))
+}
+
+fn pipeline_of(store: &Arc<dyn Store>, model: Arc<dyn Summariser>) -> Pipeline {
     let thresholds = Thresholds {
         min_new_messages: 4,
         min_new_tokens: 40,
@@ -78,9 +82,8 @@ fn pipeline(store: &Arc<dyn Store>, failures: usize) -> Pipeline {
         rollup_size: 3,
         ..Thresholds::default()
     };
-    let model = Arc::new(FirstWords { failures, asked: AtomicUsize::new(0) });
     let summaries = Summaries { model, prompts: Arc::new(Plain), concurrency: 3, tokens_per_hour: None };
-    let division = Division { thresholds, embedder: None, tokens_per_hour: None };
+    let division = Division { thresholds, embedding: Arc::new(Embedding::of_words()) };
     Pipeline::new(Arc::clone(store), division, Some(summaries))
 }
 
@@ -164,11 +167,37 @@ async fn a_tree_is_the_same_whenever_it_is_made() {
     assert_eq!(checked.faults, [""; 0]);
 }
 
+/// A model that panics where it is asked first.
+struct Panicking(AtomicUsize);
+
+impl Summariser for Panicking {
+    fn say(&self, _: Request) -> Later<'_, Result<Said, Fault>> {
+        let is_first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
+        Box::pin(async move {
+            assert!(!is_first, "as it should");
+            Ok(Said { text: "w".into(), tokens: 1 })
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_segment_whose_model_panics_is_asked_for_again() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    store.append(&key(), messages(0..30), None).await.unwrap();
+    let model = Arc::new(Panicking(AtomicUsize::new(0)));
+    let working = pipeline_of(&store, model.clone()).start();
+    let made = settled(&store).await;
+    drop(working);
+    assert!(!made.is_empty() && made.iter().all(|segment| segment.state == SegmentState::Summarised), "{made:?}");
+    assert!(model.0.load(Ordering::SeqCst) > made.len());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_model_segments_wait() {
     let home = TempDir::new().unwrap();
     let store = open(home.path());
-    let division = Division { thresholds: Thresholds::default(), embedder: None, tokens_per_hour: None };
+    let division = Division { thresholds: Thresholds::default(), embedding: Arc::new(Embedding::of_words()) };
     let working = Pipeline::new(Arc::clone(&store), division, None).start();
     store.append(&key(), messages(0..30), None).await.unwrap();
     while segments(&store).await.is_empty() {
@@ -203,8 +232,8 @@ async fn vectors_say_where_a_topic_shifts() {
     let store = open(home.path());
     let thresholds =
         Thresholds { min_segment_messages: 2, min_segment_tokens: 1, min_messages: 20, ..Thresholds::default() };
-    let embedder = Arc::new(Topics(AtomicUsize::new(0)));
-    let division = Division { thresholds, embedder: Some(embedder), tokens_per_hour: None };
+    let embedding = Embedding::of_model("topics".into(), Arc::new(Topics(AtomicUsize::new(0))), None);
+    let division = Division { thresholds, embedding: Arc::new(embedding) };
     let working = Pipeline::new(Arc::clone(&store), division, None).start();
     // To the words all messages are alike, but for one.
     let topic = |number| if (8..15).contains(&number) { "other-topic" } else { "one-topic" };
@@ -221,4 +250,47 @@ async fn vectors_say_where_a_topic_shifts() {
     drop(working);
     let starts: Vec<_> = segments(&store).await.iter().map(|segment| segment.messages.start).collect();
     assert_eq!(starts, [0, 8, 15]);
+}
+
+/// A model that takes no text with `refused` in it, and fails altogether at first.
+struct Choosy(AtomicUsize);
+
+impl Embedder for Choosy {
+    fn embed(&self, texts: Vec<String>) -> Later<'_, Result<Vec<Vec<f32>>, Fault>> {
+        let is_first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
+        Box::pin(async move {
+            if is_first {
+                return Err(Fault::OfServer { message: "it hangs".into(), pause: None });
+            }
+            if texts.iter().any(|text| text.contains("refused")) {
+                return Err(Fault::OfAnswer("it answers 400".into()));
+            }
+            Ok(texts.iter().map(|text| vec![f32::from(u8::from(text.contains("north"))), 1.0]).collect())
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_message_gets_a_vector_but_for_those_that_the_model_does_not_take() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    let embedding = Arc::new(Embedding::of_model("choosy".into(), Arc::new(Choosy(AtomicUsize::new(0))), None));
+    let division = Division { thresholds: Thresholds::default(), embedding: Arc::clone(&embedding) };
+    let working = Pipeline::new(Arc::clone(&store), division, None).start();
+    let said = ["go north", "refused", "", "go east"].into_iter().enumerate();
+    let said = said.map(|(number, text)| ConversationMessage {
+        id: format!("m{number}"),
+        ..ConversationMessage::new(Role::User, text)
+    });
+    store.append(&key(), said.collect(), None).await.unwrap();
+    let workspace = Id::parse("w").unwrap();
+    while store.stats(&workspace).await.unwrap().vectors < 4 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    drop(working);
+    let vector = embedding.query("north", Some(-1.0)).await.unwrap();
+    let recall = Recall { vector: Some(vector), limit: 9, max_bytes: 1 << 20, ..Recall::default() };
+    let found = store.recall(&workspace, recall).await.unwrap();
+    let ids: Vec<_> = found.iter().map(|found| found.message.message.id.as_str()).collect();
+    assert_eq!(ids, ["m0", "m3"]);
 }

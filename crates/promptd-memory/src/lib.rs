@@ -19,6 +19,7 @@ mod status;
 mod store;
 #[cfg(any(test, feature = "suite"))]
 pub mod suite;
+mod vectors;
 mod watchers;
 
 pub use error::StoreError;
@@ -30,9 +31,10 @@ pub use segments::{
 pub use sqlite::{Checked, Keep, Options, SqliteStore, backup, check, restore, vacuum};
 pub use status::Status;
 pub use store::{
-    Answer, Appended, MAX_RECALLED, MAX_TRUNCATED, Messages, PageOfMessages, PageOfSessions, Recall, Recalled, Session,
-    SessionKey, Stats, Store, StoredMessage, Tail, Window,
+    Answer, Appended, InContext, MAX_RECALLED, MAX_TRUNCATED, Messages, PageOfMessages, PageOfSessions, Recall,
+    Recalled, Session, SessionKey, Stats, Store, StoredMessage, Tail, Window,
 };
+pub use vectors::{QueryVector, Unvectorised, Vectorised, Vectors, WaitingMessage};
 
 /// What the log lines of this crate are filtered by, as in `log.level: info,promptd::memory=debug`.
 const LOG_TARGET: &str = "promptd::memory";

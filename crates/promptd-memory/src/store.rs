@@ -13,7 +13,11 @@ use promptd_core::{
 };
 use tokio::sync::{oneshot, watch};
 
-use crate::{StoreError, segments::Segments};
+use crate::{
+    StoreError,
+    segments::Segments,
+    vectors::{QueryVector, Vectors},
+};
 
 /// The most messages that a truncation removes.
 pub const MAX_TRUNCATED: u64 = 1_000;
@@ -24,7 +28,7 @@ pub const MAX_RECALLED: usize = 100;
 ///
 /// A session's *position* counts what happened to it: each message that is appended takes the next one, and so does a
 /// truncation. A position never comes back, so that it names for good what the session had then: the messages before it.
-pub trait Store: Segments + Send + Sync {
+pub trait Store: Segments + Vectors + Send + Sync {
     /// Appends messages, in order, and makes the session if there is none. Answered when they are on the disk.
     ///
     /// A message whose id is stored already is not stored again; those of one call must come before its new ones. With an
@@ -69,7 +73,8 @@ pub trait Store: Segments + Send + Sync {
     /// Removes a session. Answered, with the number of its messages, when their text is gone from the disk.
     fn delete(&self, session: &SessionKey) -> Answer<u64>;
 
-    /// Finds messages by their words.
+    /// Finds messages by their words and, with a vector of the query, by theirs: BM25 and the cosine, ranked together. How well one
+    /// matches depends on what its workspace has, and on nothing else.
     fn recall(&self, workspace: &Id, recall: Recall) -> Answer<Vec<Recalled>>;
 
     /// What a workspace has.
@@ -190,19 +195,27 @@ pub struct Window {
     pub first_index: u64,
     /// The messages, in order.
     pub messages: Vec<ConversationMessage>,
+    /// The position of each.
+    pub positions: Vec<u64>,
     /// Of the tree of summaries what a prompt can show; a parent that is none of them is not named.
     pub segments: Vec<Segment>,
 }
 
 /// What to find.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Recall {
     /// The words; a message with some of them is found, one with more and rarer ones first.
     pub query: String,
+    /// The query as a vector; `None`: messages are found by words alone.
+    pub vector: Option<QueryVector>,
     /// Only of this session.
     pub session: Option<Id>,
     /// With a session: only messages before this position.
     pub before: Option<u64>,
+    /// With a session: as its vectors were when it was at this position.
+    pub at: Option<u64>,
+    /// What is not to be found, since the prompt has it.
+    pub in_context: Option<InContext>,
     /// Only messages of this time or later.
     pub since: Option<Moment>,
     /// Only messages before this time.
@@ -213,6 +226,17 @@ pub struct Recall {
     pub max_bytes: usize,
 }
 
+/// What a prompt has of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InContext {
+    /// The session.
+    pub session: Id,
+    /// All messages from this position on.
+    pub from: Option<u64>,
+    /// These messages besides.
+    pub positions: Vec<u64>,
+}
+
 /// A message that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
@@ -220,8 +244,11 @@ pub struct Recalled {
     pub session: Id,
     /// The message.
     pub message: StoredMessage,
-    /// How well it matches: greater is better. It compares with others of the same recall alone.
+    /// How well it matches: the reciprocals of its ranks by words and by vectors, added. It compares with others of the same
+    /// recall alone.
     pub score: f64,
+    /// How near its vector is to the query's, as a cosine; `None`: it was found by words alone.
+    pub similarity: Option<f32>,
 }
 
 /// What a workspace has.
@@ -239,6 +266,12 @@ pub struct Stats {
     pub last: Option<Moment>,
     /// How many of their segments wait for their summary, have it, and are set aside.
     pub segments: [u64; 3],
+    /// How many of the messages have a vector of the model.
+    pub vectors: u64,
+    /// How many wait for it.
+    pub vectors_waiting: u64,
+    /// The name of the model that vectors are of; empty: there is none.
+    pub model: String,
 }
 
 /// What a store will answer.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 pub(crate) mod segments;
+pub(crate) mod vectors;
 
 use promptd_core::{
     id::Id,
@@ -33,6 +34,7 @@ pub const TESTS: &[Test] = &[
     ("a removed session is gone, and its name is free", removals),
     ("workspaces do not see each other", workspaces),
     ("recall finds words, the best first, within its bounds", recalls),
+    ("how well a message matches its workspace alone decides", vectors::own_workspace),
     ("stats count what a workspace has", stats),
     ("watchers hear of every change", watches),
     ("segments are planned once, in order", segments::planned),
@@ -41,6 +43,10 @@ pub const TESTS: &[Test] = &[
     ("a position names one tree for good", segments::positions),
     ("what is removed takes its segments with it", segments::removals),
     ("a fork has the tree of its messages", segments::forks),
+    ("each message gets one vector, of the model in use", vectors::one_each),
+    ("recall finds the nearest, beside those with the words", vectors::nearest),
+    ("a position names the vectors that there were", vectors::positions),
+    ("what is removed takes its vectors with it, and a fork has its own", vectors::removals),
 ];
 
 /// An id.
@@ -242,6 +248,7 @@ fn windows(store: &dyn Store) {
     };
     let newest = window(None, 3);
     assert_eq!((newest.position, newest.first_index, newest.messages), (100, 97, users(97..100)));
+    assert_eq!(newest.positions, [97, 98, 99]);
     let earlier = window(Some(50), 2);
     assert_eq!((earlier.position, earlier.first_index, earlier.messages), (50, 48, users(48..50)));
     assert_eq!(window(Some(2), 5).messages, users(0..2));

@@ -1,4 +1,4 @@
-//! The store of conversations while the service runs, and the pipeline that makes summaries of them.
+//! The store of conversations while the service runs, and the pipeline that makes summaries and vectors of them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use promptd::{
     grpc::Memory,
 };
 use promptd_memory::{SqliteStore, Status, Store, StoreError};
-use promptd_memory_pipeline::{Chat, Division, Embedder, Embeddings, Pipeline, ServerOptions, Summaries};
+use promptd_memory_pipeline::{Chat, Division, Embedding, Embeddings, Pipeline, ServerOptions, Summaries};
 use promptd_source::store::Store as Workspaces;
 
 use super::{Failure, secrets, summaries::ProfilePrompts};
@@ -48,26 +48,27 @@ pub(super) async fn start(
     registry.register_with_unit("memory", "What conversations take of the disk", Unit::Bytes, status.bytes);
     let opened = opened.map(|store| Arc::new(store) as Arc<dyn Store>);
     let store = opened.clone().ok();
+    let embedding = Arc::clone(&division.embedding);
     let pipeline = store.map(|store| Pipeline::new(store, division, summaries));
     let made = pipeline.as_ref().map(|pipeline| pipeline.status().clone()).unwrap_or_default();
     registry.register("memory_summaries", "Summaries made", made.summarised);
     registry.register("memory_summaries_failed", "Requests to a model that gave no summary", made.failed);
     registry.register("memory_summaries_set_aside", "Segments whose summary is not tried again", made.set_aside);
     registry.register("memory_model_away", "1 while the model that says summaries does not answer", made.away);
-    Ok(Some(Remembering { memory: Memory::new(opened), pipeline }))
+    Ok(Some(Remembering { memory: Memory::new(opened).with_embedding(embedding), pipeline }))
 }
 
-/// How messages are divided.
+/// How messages are divided, and turned into vectors.
 fn division(settings: &Settings) -> Result<Division, Failure> {
-    let embedder = settings.embed.as_ref().map(|model| {
-        let embeddings = Embeddings::new(server(model, "embed")?, model.name.clone());
-        embeddings.map(|model| Arc::new(model) as Arc<dyn Embedder>).map_err(|why| unusable("embed", &why))
-    });
-    Ok(Division {
-        thresholds: settings.thresholds.clone(),
-        embedder: embedder.transpose()?,
-        tokens_per_hour: settings.embed.as_ref().and_then(|model| model.tokens_per_hour),
-    })
+    let embedding = match &settings.embed {
+        None => Embedding::of_words(),
+        Some(model) => {
+            let embeddings = Embeddings::new(server(model, "embed")?, model.name.clone());
+            let embeddings = embeddings.map_err(|why| unusable("embed", &why))?;
+            Embedding::of_model(model.name.clone(), Arc::new(embeddings), model.tokens_per_hour)
+        }
+    };
+    Ok(Division { thresholds: settings.thresholds.clone(), embedding: Arc::new(embedding) })
 }
 
 /// The model that says summaries.

@@ -89,11 +89,12 @@ test("a message is edited, and the old branch kept", async () => {
 test("what was said is found and removed", async () => {
   const stored = client.conversations;
   await stored.append("example", "found", [said(1, "The Hilda tows at dawn."), said(2, "Otto rests.")]);
-  const [found] = await stored.recall("example", "hilda", { sessionId: "found", limit: 3 });
+  const { messages: [found], vectorFault } = await stored.recall("example", "hilda", { sessionId: "found", limit: 3, inContext: { sessionId: "found", fromPosition: 9 } });
+  assert.equal(vectorFault, "");
   assert.deepEqual([found.sessionId, found.message.position, found.message.message.content], ["found", 0, "The Hilda tows at dawn."]);
   assert.ok(found.message.storedAt instanceof Date);
-  assert.deepEqual(await stored.recall("example", "otto", { sessionId: "found", beforePosition: 1 }), []);
-  assert.deepEqual(await stored.recall("example", "hilda", { endTime: new Date(1_000) }), []);
+  assert.deepEqual((await stored.recall("example", "otto", { sessionId: "found", beforePosition: 1 })).messages, []);
+  assert.deepEqual((await stored.recall("example", "hilda", { endTime: new Date(1_000) })).messages, []);
   const before = await stored.stats("example");
   assert.equal(await stored.delete("example", "found"), 2);
   const after = await stored.stats("example");

@@ -106,15 +106,18 @@ def test_a_message_is_edited_and_the_old_branch_kept(client):
 def test_what_was_said_is_found_and_removed(client):
     stored = client.conversations
     stored.append("example", "found", [said("1", "The Hilda tows at dawn."), said("2", "Otto rests.")])
-    [found] = stored.recall("example", "hilda", session="found", limit=3)
+    in_context = {"session_id": "found", "from_position": 9}
+    answer = stored.recall("example", "hilda", session="found", limit=3, min_similarity=0.5, in_context=in_context)
+    [found] = answer.messages
+    assert answer.vector_fault == ""
     assert (found.session_id, found.message.message.content, found.message.position) == ("found", "The Hilda tows at dawn.", 0)
-    assert stored.recall("example", "otto", session="found", before_position=1) == []
-    assert stored.recall("example", "hilda", end_time=NOW) == []
+    assert stored.recall("example", "otto", session="found", before_position=1).messages == []
+    assert stored.recall("example", "hilda", end_time=NOW).messages == []
     before = stored.stats("example")
     assert stored.delete("example", "found") == 2
     after = stored.stats("example")
     assert (before.sessions - after.sessions, before.messages - after.messages) == (1, 2)
-    assert stored.recall("example", "hilda") == []
+    assert stored.recall("example", "hilda").messages == []
 
 
 def test_a_watch_goes_on_over_a_restart_and_ends_with_the_session():
@@ -153,7 +156,8 @@ def test_asyncio_against_the_server(server):
             assert len(b"".join([lines async for lines in stored.export("example", "async")]).splitlines()) == 3
             assert (await stored.fork("example", "async", "async-2")).position == 3
             assert (await stored.truncate("example", "async", 2)).message_count == 2
-            assert [one.session_id for one in await stored.recall("example", "berth", session="async-2", limit=1)] == ["async-2"]
+            answer = await stored.recall("example", "berth", session="async-2", limit=1)
+            assert [one.session_id for one in answer.messages] == ["async-2"]
             assert (await stored.stats("example")).messages >= 5
             states = stored.watch("example", "async")
             assert (await anext(states)).session.position == 4

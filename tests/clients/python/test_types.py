@@ -31,7 +31,7 @@ with client.session("example", on_change=lambda change: print(change.changed_pat
 
 stored = client.conversations
 position: int = stored.append("example", "dana-1", [{"id": "1", "role": "user", "content": "Hello"}]).session.position  # type: ignore[union-attr]
-found: list[str] = [one.session_id for one in stored.recall("example", "hello")]
+found: list[str] = [one.session_id for one in stored.recall("example", "hello").messages]
 
 async def main() -> None:
     async with AsyncPromptd() as client:

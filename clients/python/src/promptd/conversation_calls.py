@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -74,7 +74,9 @@ def recall(
     start_time: datetime | None,
     end_time: datetime | None,
     limit: int,
-) -> Call[list[answers.RecalledMessage]]:
+    min_similarity: float | None,
+    in_context: Mapping[str, Any] | None,
+) -> Call[answers.RecallResponse]:
     """Recall."""
     values: dict[str, Any] = named(workspace, session) | {
         "query": query,
@@ -82,9 +84,10 @@ def recall(
         "start_time": start_time,
         "end_time": end_time,
         "limit": limit,
+        "min_similarity": min_similarity,
+        "in_context": in_context,
     }
-    whole = plain("Recall", values)
-    return Call(whole.method, whole.request, lambda answer, _: [decode(one) for one in answer.messages])
+    return plain("Recall", values)
 
 
 def stats(workspace: str) -> Call[answers.GetRecallStatsResponse]:

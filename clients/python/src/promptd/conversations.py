@@ -6,16 +6,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from typing_extensions import TypeAlias
-
 from . import answers, conversation_calls, requests
 from .watch import FollowingSession, Watch
 
 if TYPE_CHECKING:
     from .client import Promptd
-
-# In the class, `list` is its method.
-Recalled: TypeAlias = list[answers.RecalledMessage]
 
 
 class Conversations:
@@ -98,9 +93,21 @@ class Conversations:
         start_time: datetime | None = None,
         end_time: datetime | None = None,
         limit: int = 0,
-    ) -> Recalled:
+        min_similarity: float | None = None,
+        in_context: requests.RecallContext | None = None,
+    ) -> answers.RecallResponse:
         """The messages that match best, of all sessions or of one, at most `limit` (0: 5)."""
-        call = conversation_calls.recall(workspace, query, session, before_position, start_time, end_time, limit)
+        call = conversation_calls.recall(
+            workspace,
+            query,
+            session,
+            before_position,
+            start_time,
+            end_time,
+            limit,
+            min_similarity,
+            in_context,
+        )
         return self._client._run(call)
 
     def stats(self, workspace: str) -> answers.GetRecallStatsResponse:

@@ -104,12 +104,12 @@ async fn a_session_is_read_forked_cut_searched_and_removed() {
     let mut ids: Vec<_> = conversations.list("example").await.unwrap().into_iter().map(|one| one.id).collect();
     ids.sort();
     assert_eq!(ids, ["kept", "long"]);
-    let found = conversations.recall(recall("berth", "kept")).await.unwrap();
+    let found = conversations.recall(recall("berth", "kept")).await.unwrap().messages;
     assert_eq!(found.len(), 2);
     let stats = conversations.stats("example").await.unwrap();
     assert_eq!((stats.sessions, stats.messages), (2, 2_502));
     assert_eq!(conversations.delete("example", "kept").await.unwrap(), 2);
-    assert!(conversations.recall(recall("berth", "kept")).await.unwrap().is_empty());
+    assert!(conversations.recall(recall("berth", "kept")).await.unwrap().messages.is_empty());
 }
 
 #[tokio::test]

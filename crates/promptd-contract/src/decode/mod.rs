@@ -20,7 +20,7 @@ pub use admin::{
 pub use diff::{After, DiffRequest, diff_request};
 pub use history::{PlanRequest, plan_request};
 pub use request::{AssembleRequest, SessionOfTurn, assemble_request};
-pub use session::{AppendRequest, MAX_APPENDED, RecallRequest, append_request, recall_request};
+pub use session::{AppendRequest, MAX_APPENDED, RecallContext, RecallRequest, append_request, recall_request};
 pub use size::count_values;
 pub use turn::{inputs, turn};
 

@@ -12,6 +12,8 @@ pub const MAX_APPENDED: usize = 1_000;
 const MAX_MESSAGE_ID_BYTES: usize = 256;
 /// The most bytes of a query.
 const MAX_QUERY_BYTES: usize = 4_096;
+/// The most positions that a request names.
+const MAX_POSITIONS: usize = 1_000;
 /// How many messages are found where a request does not say.
 const DEFAULT_RECALLED: usize = 5;
 
@@ -45,6 +47,21 @@ pub struct RecallRequest {
     pub until: Option<Moment>,
     /// The most messages.
     pub limit: usize,
+    /// How near a vector must be; `None`: as near as is usual.
+    pub min_similarity: Option<f64>,
+    /// What the prompt has already.
+    pub in_context: Option<RecallContext>,
+}
+
+/// What a prompt has of a session.
+#[derive(Debug)]
+pub struct RecallContext {
+    /// The session.
+    pub session: Id,
+    /// All from this position on.
+    pub from: Option<u64>,
+    /// These too.
+    pub positions: Vec<u64>,
 }
 
 /// Checks a request. `may_see` refuses a workspace that is out of the caller's reach, before any other field is checked.
@@ -114,10 +131,32 @@ pub fn recall_request<E: From<Vec<super::Violation>>>(
     };
     let since = timestamp(raw.start_time, || "start_time".into(), &mut violations);
     let until = timestamp(raw.end_time, || "end_time".into(), &mut violations);
+    let min_similarity = raw.min_similarity;
+    if min_similarity.is_some_and(|least| !(0.0..=1.0).contains(&least)) {
+        violations.add("min_similarity", "must be 0 to 1");
+    }
+    let in_context = raw.in_context.and_then(|context| recall_context(context, &mut violations));
     let (query, before) = (raw.query, raw.before_position);
     let workspace = violations.into_result(workspace)?;
-    let request = workspace.map(|workspace| RecallRequest { workspace, query, session, before, since, until, limit });
+    let request = workspace.map(|workspace| RecallRequest {
+        workspace,
+        query,
+        session,
+        before,
+        since,
+        until,
+        limit,
+        min_similarity,
+        in_context,
+    });
     request.ok_or_else(|| Vec::new().into())
+}
+
+fn recall_context(raw: proto::RecallContext, violations: &mut Violations) -> Option<RecallContext> {
+    let session = id(&raw.session_id, "in_context.session_id", violations);
+    let is_within = violations.within("in_context.positions", raw.positions.len(), MAX_POSITIONS);
+    let positions = if is_within { raw.positions } else { Vec::new() };
+    Some(RecallContext { session: session?, from: raw.from_position, positions })
 }
 
 #[cfg(test)]
@@ -172,9 +211,13 @@ mod tests {
             before_position: Some(1),
             limit: -1,
             start_time: Some(prost_types::Timestamp { seconds: 0, nanos: -1 }),
+            min_similarity: Some(f64::NAN),
+            in_context: Some(proto::RecallContext { positions: vec![0; MAX_POSITIONS + 1], ..Default::default() }),
             ..raw
         };
-        assert_eq!(fields(recall_request(bad, 100, allowed)), ["query", "before_position", "limit", "start_time"]);
+        let expected = ["query", "before_position", "limit", "start_time", "min_similarity"];
+        let expected = expected.into_iter().chain(["in_context.session_id", "in_context.positions"]);
+        assert_eq!(fields(recall_request(bad, 100, allowed)), expected.collect::<Vec<_>>());
         assert_eq!(fields(recall_request(proto::RecallRequest::default(), 100, allowed)), ["workspace_id", "query"]);
     }
 }

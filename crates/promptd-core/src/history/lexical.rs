@@ -26,6 +26,11 @@ const DIMENSIONS: usize = 1_024;
 /// The most terms of one message: those after them do not count.
 const MAX_TERMS: usize = 4_096;
 
+/// How long the vector of a text by itself is.
+const TEXT_DIMENSIONS: usize = 384;
+/// A word of so many characters, or more, says the most.
+const TELLING_CHARS: u8 = 6;
+
 /// How much it counts that a place is farther than the others.
 const CONTRAST: f32 = 0.5;
 
@@ -46,13 +51,45 @@ pub(super) fn vectors(texts: &[impl AsRef<str>]) -> Vectors {
         let vector = vectors.of_message_mut(index);
         for (&term, times) in terms {
             let rarity = log2(1.0 + count / found_in.get(&term).copied().unwrap_or(1.0));
-            let sign = if term >> 63 == 0 { 1.0 } else { -1.0 };
-            #[expect(clippy::cast_possible_truncation, reason = "less than the dimensions")]
-            let place = (term % DIMENSIONS as u64) as usize;
-            vector[place] += sign * times.sqrt() * rarity;
+            count_term(vector, term, times.sqrt() * rarity);
         }
     }
     vectors
+}
+
+/// The vector of a text that is stored and compared with others later; zero for one without words.
+///
+/// How rare its terms are nobody knows yet. What is said often is short in every language that writes words, so a word counts by the
+/// square of its length, up to six letters; two units that follow each other count by both.
+#[must_use]
+pub fn text_vector(text: &str) -> Vec<f32> {
+    let mut terms: BTreeMap<u64, (f32, f32)> = BTreeMap::new();
+    each_term(text, |units| {
+        let term = terms.entry(hash(units)).or_default();
+        *term = (term.0 + 1.0, units.iter().map(|unit| telling(unit)).product());
+    });
+    let mut vector = vec![0.0; TEXT_DIMENSIONS];
+    for (term, (times, telling)) in terms {
+        count_term(&mut vector, term, times.sqrt() * telling);
+    }
+    vector
+}
+
+/// How much a unit says, as far as its length shows.
+fn telling(unit: &str) -> f32 {
+    if unit.starts_with(is_undivided) {
+        return 1.0;
+    }
+    let chars = unit.chars().take(TELLING_CHARS.into()).fold(0_u8, |count, _| count + 1);
+    (f32::from(chars) / f32::from(TELLING_CHARS)).powi(2)
+}
+
+/// Adds to a vector what a term counts, at its place.
+fn count_term(vector: &mut [f32], term: u64, amount: f32) {
+    let sign = if term >> 63 == 0 { 1.0 } else { -1.0 };
+    #[expect(clippy::cast_possible_truncation, reason = "less than the dimensions")]
+    let place = (term % vector.len() as u64) as usize;
+    vector[place] += sign * amount;
 }
 
 /// How far the messages before each place are from those that follow, from 0 to 1; 0 at the first.
@@ -85,18 +122,23 @@ fn log2(number: f32) -> f32 {
 /// How often each term stands in a text.
 fn terms(text: &str) -> BTreeMap<u64, f32> {
     let mut terms = BTreeMap::new();
+    each_term(text, |units| *terms.entry(hash(units)).or_default() += 1.0);
+    terms
+}
+
+/// Each term of a text, as its units.
+fn each_term(text: &str, mut each: impl FnMut(&[&str])) {
     let mut before: Option<&str> = None;
     let lower = text.to_lowercase();
     for unit in units(&lower).take(MAX_TERMS / 2) {
         if !unit.starts_with(is_undivided) {
-            *terms.entry(hash(&[unit])).or_default() += 1.0;
+            each(&[unit]);
         }
         if let Some(before) = before {
-            *terms.entry(hash(&[before, unit])).or_default() += 1.0;
+            each(&[before, unit]);
         }
         before = Some(unit);
     }
-    terms
 }
 
 /// Words, and single characters of scripts that do not divide them.
@@ -166,6 +208,18 @@ mod tests {
         assert!(near[0] == 0.0 && near[1] < 0.4 && near[2] > 0.6, "{near:?}");
         assert!(near[3] < 0.1, "a side that says nothing is no shift: {near:?}");
         assert_eq!(apart(&["same", "same", "same"]), [0.0; 3]);
+    }
+
+    #[test]
+    fn stored_vectors_of_texts_that_share_telling_words_are_near() {
+        let near = |one, other| cosine(&text_vector(one), &text_vector(other)).unwrap_or_default();
+        let asked = "when does the harbour open";
+        let alike = near(asked, "The harbour opens at six, the café at seven");
+        assert!(alike > 0.3, "{alike}");
+        assert!(near(asked, "when does the dog of the aunt eat") < alike / 2.0, "short words say little");
+        assert!(near("我明天去北京开会", "北京开会的时间") > 0.3);
+        assert_eq!(text_vector(" …"), [0.0; TEXT_DIMENSIONS]);
+        assert!((near(asked, asked) - 1.0).abs() < 1e-6);
     }
 
     #[test]

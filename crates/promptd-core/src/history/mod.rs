@@ -36,6 +36,7 @@ mod vectors;
 
 pub use cuts::Cut;
 pub use input::{History, HistoryMessage, HistorySegment};
+pub use lexical::text_vector;
 pub use plan::{Plan, PlannedSegment, Waiting, plan};
 pub use rollup::Rollup;
 pub use text::embedding_inputs;

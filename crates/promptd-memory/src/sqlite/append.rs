@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::{
     messages::{self, calls_to_json, role_number},
     sessions::{self, LIVE, SessionRow, moment, natural},
+    words::Words,
 };
 use crate::{Appended, Session, SessionKey, StoreError, StoredMessage};
 
@@ -32,9 +33,10 @@ pub(super) fn append(
         }
     }
     let mut session = Session { changed: moment(now).max(row.session.changed), ..row.session };
+    let words = Words::of_session(connection, row.key)?;
     for (index, message) in (session.message_count()..).zip(new) {
         let stored = StoredMessage { position: session.position, index, stored: moment(now), message: message.clone() };
-        messages::insert(connection, row.key, &stored)?;
+        messages::insert(connection, row.key, &words, &stored)?;
         session.position += 1;
         session.messages[usize::from(role_number(message.role))] += 1;
         session.bytes += messages::bytes(message);

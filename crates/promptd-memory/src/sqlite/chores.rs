@@ -9,6 +9,8 @@ use super::{
     messages::{self, COLUMNS, role_number},
     remove, segments,
     sessions::{COPIED, Fork, LIVE, REMOVED, hide, integer, natural},
+    vectors,
+    words::Words,
 };
 use crate::{SessionKey, StoreError};
 
@@ -93,7 +95,8 @@ pub(super) fn remove_some(connection: &Connection) -> Result<Removing, StoreErro
     let next = "SELECT key FROM sessions WHERE state = ?1 LIMIT 1";
     let next = transaction.prepare_cached(next)?.query_row([REMOVED], |row| row.get::<_, i64>(0)).optional()?;
     let Some(key) = next else { return Ok(Removing::Nothing) };
-    let done = remove::remove_some(&transaction, key, 0, STEP)?.is_nothing()
+    let done = !vectors::remove_some(&transaction, key, 0, STEP)?
+        && remove::remove_some(&transaction, key, 0, STEP)?.is_nothing()
         && !segments::remove_some(&transaction, key, STEP)?;
     if done {
         transaction.prepare_cached("DELETE FROM sessions WHERE key = ?1")?.execute([key])?;
@@ -112,10 +115,11 @@ pub(super) fn copy_some(connection: &Connection, fork: &Fork) -> Result<Step, St
     let mut statement = transaction.prepare_cached(&sql)?;
     let limit = i64::try_from(STEP).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![fork.source, integer(fork.next), integer(fork.end), limit])?;
+    let words = Words::of_session(&transaction, fork.key)?;
     let (mut counts, mut bytes, mut next) = ([0_i64; 4], 0, None);
     while let Some(row) = rows.next()? {
         let stored = messages::read(row)?;
-        messages::insert(&transaction, fork.key, &stored)?;
+        messages::insert(&transaction, fork.key, &words, &stored)?;
         counts[usize::from(role_number(stored.message.role))] += 1;
         bytes += integer(messages::bytes(&stored.message));
         next = Some(stored.position + 1);
@@ -125,6 +129,9 @@ pub(super) fn copy_some(connection: &Connection, fork: &Fork) -> Result<Step, St
         "UPDATE sessions SET system = system + ?2, user = user + ?3, assistant = assistant + ?4, tool = tool + ?5,
              bytes = bytes + ?6 WHERE key = ?1";
     transaction.prepare_cached(sql)?.execute(params![fork.key, system, user, assistant, tool, bytes])?;
+    if let Some(next) = next {
+        vectors::copy(&transaction, fork.source, fork.key, fork.next..next)?;
+    }
     let step = match next {
         Some(next) => Step::More(Fork { next, ..fork.clone() }),
         None => {

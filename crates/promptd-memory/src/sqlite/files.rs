@@ -9,6 +9,7 @@ use super::{
     folder::{self, Folder},
     segments,
     sessions::{LIVE, natural},
+    vectors,
 };
 use crate::StoreError;
 
@@ -110,6 +111,9 @@ fn check_file(database: &Path) -> Result<Checked, StoreError> {
         count(&transaction, &mut checked)?;
         let damaged = segments::damaged(&transaction, MAX_FAULTS - checked.faults.len())?;
         checked.faults.extend(damaged.iter().map(|session| format!("session {session} has a tree that is none")));
+        let damaged = vectors::damaged_sessions(&transaction, MAX_FAULTS.saturating_sub(checked.faults.len()))?;
+        let damaged = damaged.iter().map(|session| format!("session {session} has other vectors than it should"));
+        checked.faults.extend(damaged);
     }
     Ok(checked)
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{
     segments,
     sessions::{self, integer, moment, natural},
+    words::Words,
 };
 use crate::{Messages, PageOfMessages, SessionKey, StoreError, StoredMessage, Tail, Window};
 
@@ -68,26 +69,33 @@ pub(super) fn window(
         format!("SELECT {COLUMNS} FROM messages m WHERE m.session = ?1 AND m.position < ?2 ORDER BY m.position DESC");
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![session.key, integer(position)])?;
-    let (mut messages, mut first_index) = (Vec::new(), 0);
+    let (mut messages, mut positions, mut first_index) = (Vec::new(), Vec::new(), 0);
     while let Some(row) = rows.next()? {
         let stored = read(row)?;
         let wants_more = tail.take(&stored.message, stored.index <= reached);
         first_index = stored.index;
+        positions.push(stored.position);
         messages.push(stored.message);
         if !wants_more {
             break;
         }
     }
     messages.reverse();
+    positions.reverse();
     let segments = match summarised {
         Some(_) => segments::tree(connection, session.key, position, first_index, summaries)?,
         None => Vec::new(),
     };
-    Ok(Window { position, first_index, messages, segments })
+    Ok(Window { position, first_index, messages, positions, segments })
 }
 
 /// Adds a message and its words.
-pub(super) fn insert(connection: &Connection, session: i64, stored: &StoredMessage) -> Result<(), StoreError> {
+pub(super) fn insert(
+    connection: &Connection,
+    session: i64,
+    words: &Words<'_>,
+    stored: &StoredMessage,
+) -> Result<(), StoreError> {
     let message = &stored.message;
     let (seconds, nanoseconds) = message.time.map(Moment::as_parts).unzip();
     let sql = "INSERT INTO messages
@@ -107,16 +115,18 @@ pub(super) fn insert(connection: &Connection, session: i64, stored: &StoredMessa
         nanoseconds,
         stored.stored.as_milliseconds(),
     ])?;
-    let words = "INSERT INTO words (rowid, text) VALUES (?1, ?2)";
-    let text = super::spoken::spoken(message.role, &message.content);
-    connection.prepare_cached(words)?.execute(params![connection.last_insert_rowid(), text])?;
-    Ok(())
+    words.add(connection.last_insert_rowid(), message.role, &message.content)
 }
 
 /// Removes a row and its words.
-pub(super) fn remove(connection: &Connection, key: i64, role: Role, content: &str) -> Result<(), StoreError> {
-    let words = "INSERT INTO words (words, rowid, text) VALUES ('delete', ?1, ?2)";
-    connection.prepare_cached(words)?.execute(params![key, super::spoken::spoken(role, content)])?;
+pub(super) fn remove(
+    connection: &Connection,
+    key: i64,
+    words: &Words<'_>,
+    role: Role,
+    content: &str,
+) -> Result<(), StoreError> {
+    words.remove(key, role, content)?;
     connection.prepare_cached("DELETE FROM messages WHERE key = ?1")?.execute([key])?;
     Ok(())
 }

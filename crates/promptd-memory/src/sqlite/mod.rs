@@ -16,9 +16,11 @@ mod remove;
 mod schema;
 mod segments;
 mod sessions;
-mod spoken;
+mod terms;
 #[cfg(test)]
 mod tests;
+mod vectors;
+mod words;
 mod writer;
 
 pub use self::{
@@ -40,7 +42,7 @@ use self::{
 use crate::{
     Answer, Appended, Job, Jobs, ListedSegments, Messages, Outcome, PageOfMessages, PageOfSegments, PageOfSessions,
     Planned, Recall, Recalled, Segments, Session, SessionKey, Source, Stats, Status, Store, StoreError, Tail,
-    Unplanned, Window, clock, watchers::Watchers,
+    Unplanned, Unvectorised, Vectorised, Vectors, Window, clock, watchers::Watchers,
 };
 
 /// How many threads read sessions.
@@ -212,5 +214,20 @@ impl Segments for SqliteStore {
 
     fn watch_all(&self) -> watch::Receiver<()> {
         self.watchers.watch_all()
+    }
+}
+
+impl Vectors for SqliteStore {
+    fn use_model(&self, name: &str) -> Answer<()> {
+        let name = name.to_owned();
+        self.writer.run_apart(move |connection| vectors::use_model(connection, &name))
+    }
+
+    fn waiting(&self, most: usize, max_bytes: usize) -> Answer<Unvectorised> {
+        self.searchers.run(move |connection| vectors::waiting(connection, most, max_bytes))
+    }
+
+    fn add_vectors(&self, vectors: Vectorised) -> Answer<()> {
+        self.writer.run_apart(move |connection| vectors::add(connection, &vectors))
     }
 }

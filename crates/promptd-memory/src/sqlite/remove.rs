@@ -6,6 +6,8 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::{
     messages, segments,
     sessions::{self, LIVE, integer, moment, natural},
+    vectors,
+    words::Words,
 };
 use crate::{MAX_TRUNCATED, Session, SessionKey, StoreError};
 
@@ -34,6 +36,7 @@ pub(super) fn truncate(
     }
     let removed = remove_some(connection, row.key, position, usize::MAX)?;
     segments::cut(connection, row.key, first)?;
+    vectors::remove_some(connection, row.key, position, usize::MAX)?;
     let mut session = row.session;
     for (count, removed) in session.messages.iter_mut().zip(removed.messages) {
         *count = count.saturating_sub(removed);
@@ -74,10 +77,11 @@ pub(super) fn remove_some(
         Ok((row.get::<_, i64>(0)?, row.get::<_, u8>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
     })?;
     let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+    let words = Words::of_session(connection, session)?;
     let mut removed = Removed::default();
     for (key, number, content, calls) in rows {
         let role: Role = messages::role(number)?;
-        messages::remove(connection, key, role, &content)?;
+        messages::remove(connection, key, &words, role, &content)?;
         removed.messages[usize::from(number)] += 1;
         removed.bytes += content.len() as u64 + natural(calls);
     }

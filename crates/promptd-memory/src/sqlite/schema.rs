@@ -2,16 +2,31 @@
 
 use rusqlite::Connection;
 
+use super::words;
 use crate::StoreError;
 
 /// What the file says it is: `prmd`.
 const APPLICATION: i32 = 0x7072_6d64;
 
 /// What brings a database to version 1, 2, and so on. None that was released changes.
-const MIGRATIONS: &[&str] = &[
-    // Times are milliseconds since 1970, but for that of a message, which is its caller's. `state`: 0 live, 1 being copied, 2
-    // being removed; only live sessions are seen. `number` is a message's index in its session.
-    "CREATE TABLE sessions (
+const MIGRATIONS: &[Migration] = &[
+    Migration { sql: VERSION_1, fill: None },
+    Migration { sql: VERSION_2, fill: None },
+    Migration { sql: VERSION_3, fill: Some(words::fill) },
+];
+
+type Fill = fn(&Connection) -> Result<(), StoreError>;
+
+/// What brings a database to the next version.
+struct Migration {
+    sql: &'static str,
+    /// What SQL alone cannot do, after it.
+    fill: Option<Fill>,
+}
+
+/// Times are milliseconds since 1970, but for that of a message, which is its caller's. `state`: 0 live, 1 being copied, 2
+/// being removed; only live sessions are seen. `number` is a message's index in its session.
+const VERSION_1: &str = "CREATE TABLE sessions (
         key INTEGER PRIMARY KEY AUTOINCREMENT,
         workspace TEXT NOT NULL,
         id TEXT NOT NULL,
@@ -47,11 +62,12 @@ const MIGRATIONS: &[&str] = &[
     CREATE UNIQUE INDEX messages_by_position ON messages (session, position);
     CREATE UNIQUE INDEX messages_by_id ON messages (session, id);
     CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = 'unicode61 remove_diacritics 2');
-    INSERT INTO words (words, rank) VALUES ('secure-delete', 1);",
-    // `events` counts what happened to a session, `seen` what of it is planned. `start` and `stop` are numbers of messages.
-    // `state`: 0 waits for its summary, 1 has it, 2 is set aside. A segment is seen from the position `since` on, and from
-    // `until` on its parent stands for it.
-    "ALTER TABLE sessions ADD COLUMN events INTEGER NOT NULL DEFAULT 1;
+    INSERT INTO words (words, rank) VALUES ('secure-delete', 1);";
+
+/// `events` counts what happened to a session, `seen` what of it is planned. `start` and `stop` are numbers of messages.
+/// `state`: 0 waits for its summary, 1 has it, 2 is set aside. A segment is seen from the position `since` on, and from
+/// `until` on its parent stands for it.
+const VERSION_2: &str = "ALTER TABLE sessions ADD COLUMN events INTEGER NOT NULL DEFAULT 1;
     ALTER TABLE sessions ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX sessions_due ON sessions (key) WHERE state = 0 AND seen < events;
     CREATE TABLE segments (
@@ -80,17 +96,48 @@ const MIGRATIONS: &[&str] = &[
     CREATE INDEX segments_by_parent ON segments (session, parent, level, start);
     CREATE INDEX segments_by_end ON segments (session, stop);
     CREATE INDEX segments_shown ON segments (session, until);
-    CREATE INDEX segments_waiting ON segments (next_try, key) WHERE state = 0;",
-];
+    CREATE INDEX segments_waiting ON segments (next_try, key) WHERE state = 0;";
+
+/// The index of words has terms with their workspace before them. `models` has the one whose vectors are compared; messages before
+/// the position `vectors_to` have theirs. A vector's key is its session's key, shifted by 32 bits, and its position; it is seen
+/// from the position `since` on; `numbers` are signed bytes, to be multiplied by `scale`.
+const VERSION_3: &str = "DROP TABLE words;
+    CREATE TABLE workspaces (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE) STRICT;
+    INSERT INTO workspaces (id) SELECT DISTINCT workspace FROM sessions;
+    CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = 'ascii');
+    INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
+    CREATE VIRTUAL TABLE words_at USING fts5vocab (words, instance);
+    CREATE VIRTUAL TABLE words_in USING fts5vocab (words, row);
+    ALTER TABLE sessions ADD COLUMN vectors_to INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX sessions_without_vectors ON sessions (key) WHERE state = 0 AND vectors_to < position;
+    CREATE TABLE models (key INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL) STRICT;
+    CREATE TABLE vectors (
+        key INTEGER PRIMARY KEY,
+        model INTEGER NOT NULL,
+        since INTEGER NOT NULL,
+        seconds INTEGER NOT NULL,
+        scale REAL NOT NULL,
+        numbers BLOB NOT NULL
+    ) STRICT;";
 
 /// Makes the tables, or brings them up to date.
 pub(super) fn migrate(connection: &Connection) -> Result<(), StoreError> {
+    migrate_to(connection, MIGRATIONS.len())
+}
+
+/// The same, up to a version.
+pub(super) fn migrate_to(connection: &Connection, last: usize) -> Result<(), StoreError> {
     let version = version(connection)?;
-    for (index, migration) in MIGRATIONS.iter().enumerate().skip(version) {
-        let next = index + 1;
-        connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE; {migration} PRAGMA user_version = {next}; PRAGMA application_id = {APPLICATION}; COMMIT;"
-        ))?;
+    for (index, migration) in MIGRATIONS.iter().enumerate().take(last).skip(version) {
+        let transaction = connection.unchecked_transaction()?;
+        transaction.execute_batch(migration.sql)?;
+        if let Some(fill) = migration.fill {
+            fill(&transaction)?;
+        }
+        let next = i64::try_from(index + 1).unwrap_or(i64::MAX);
+        transaction.pragma_update(None, "user_version", next)?;
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.commit()?;
     }
     Ok(())
 }

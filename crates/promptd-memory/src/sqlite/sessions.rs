@@ -3,7 +3,7 @@
 use promptd_core::{id::Id, time::Moment};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::segments;
+use super::{segments, vectors, words};
 use crate::{PageOfSessions, Session, SessionKey, Stats, StoreError};
 
 /// What a session's `state` says.
@@ -62,6 +62,9 @@ pub(super) fn write(
     session: &Session,
     state: i64,
 ) -> Result<i64, StoreError> {
+    if key.is_none() {
+        words::note(connection, workspace)?;
+    }
     let [system, user, assistant, tool] = session.messages.map(integer);
     let sql = "INSERT INTO sessions (key, workspace, id, state, position, system, user, assistant, tool, bytes, created, changed)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
@@ -108,9 +111,17 @@ pub(super) fn stats(connection: &Connection, workspace: &Id) -> Result<Stats, St
         let number = |column| row.get::<_, Option<i64>>(column).map(|number| natural(number.unwrap_or(0)));
         let time = |column| row.get::<_, Option<i64>>(column).map(|time| time.map(moment));
         let (sessions, messages, bytes) = (number(0)?, number(1)?, number(2)?);
-        Ok(Stats { sessions, messages, bytes, first: time(3)?, last: time(4)?, segments: [0; 3] })
+        Ok(Stats { sessions, messages, bytes, first: time(3)?, last: time(4)?, ..Stats::default() })
     });
-    Ok(Stats { segments: segments::count(connection, workspace)?, ..stats? })
+    let stats = stats?;
+    let (vectors_waiting, model) = vectors::waiting_in(connection, workspace)?;
+    Ok(Stats {
+        segments: segments::count(connection, workspace)?,
+        vectors: stats.messages.saturating_sub(vectors_waiting),
+        vectors_waiting,
+        model,
+        ..stats
+    })
 }
 
 /// Takes a session out of sight, to be removed.
@@ -153,6 +164,9 @@ pub(super) fn begin_fork(
         changed: moment(now),
     };
     let key = write(connection, None, &to.workspace, &session, COPIED)?;
+    // Vectors that are made from now on are made for the copy too.
+    let sql = "UPDATE sessions SET vectors_to = (SELECT min(s.vectors_to, ?3) FROM sessions s WHERE s.key = ?2) WHERE key = ?1";
+    connection.prepare_cached(sql)?.execute(params![key, source.key, integer(end)])?;
     Ok(Fork { key, source: source.key, next: 0, end, messages: last.map_or(0, natural) })
 }
 

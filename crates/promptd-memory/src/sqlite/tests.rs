@@ -78,6 +78,11 @@ fn the_files_are_the_owners_alone_and_one_process_has_them() {
     assert_eq!(mode(&dir.join("conversations.db")), 0o600);
 }
 
+/// A vector that the first word of a text alone decides.
+fn mark(text: &str) -> Vec<f32> {
+    text.split(' ').next().unwrap().bytes().cycle().take(64).map(f32::from).collect()
+}
+
 #[test]
 fn removed_text_is_in_no_file() {
     let home = TempDir::new().unwrap();
@@ -90,11 +95,26 @@ fn removed_text_is_in_no_file() {
     let store = open(home.path());
     append(&store, "gone", 300..600, "secretseal");
     append(&store, "cut", 300..600, "hiddenotter");
+    // A vector's bytes are its direction's: each session has another one.
+    store.use_model("marks").wait().unwrap();
+    loop {
+        let waiting = store.waiting(500, 1 << 20).wait().unwrap();
+        if waiting.is_nothing() {
+            break;
+        }
+        let vectors = waiting.messages.iter().map(|message| mark(&message.text)).collect();
+        store.add_vectors(waiting.vectorised(vectors)).wait().unwrap();
+    }
     for (session, summary) in [("kept", "walrus sum"), ("gone", "secretsummary"), ("cut", "hiddensummary")] {
         suite::segments::summarise(&store, session, summary);
     }
     assert!(is_on_disk(home.path(), "secretsummary") && is_on_disk(home.path(), "hiddensummary"));
     assert!(is_on_disk(home.path(), "secretseal") && is_on_disk(home.path(), "hiddenotter"));
+    let has_vector = |text: &str| {
+        let bytes = vectors::Quantised::of(&mark(text)).unwrap().numbers;
+        files(home.path()).into_iter().any(|path| fs::read(path).unwrap().windows(bytes.len()).any(|it| it == bytes))
+    };
+    assert!(["walrus", "secretseal", "hiddenotter"].into_iter().all(has_vector));
     store.fork(&key("gone"), None, &id("copy")).wait().unwrap();
     store.delete(&key("gone")).wait().unwrap();
     assert!(is_on_disk(home.path(), "secretseal"), "in the copy");
@@ -103,6 +123,7 @@ fn removed_text_is_in_no_file() {
     for gone in ["secretseal", "hiddenotter", "secretsummary", "hiddensummary"] {
         assert!(!is_on_disk(home.path(), gone), "{gone}");
     }
+    assert_eq!(["walrus", "secretseal", "hiddenotter"].map(has_vector), [true, false, false]);
     assert!(is_on_disk(home.path(), "walrus") && is_on_disk(home.path(), "walrus sum"));
     drop(store);
     assert!(!is_on_disk(home.path(), "secretseal"));
@@ -141,13 +162,41 @@ fn files_of_a_newer_version_and_files_of_others_are_refused_and_kept() {
     let database = home.path().join("conversations.db");
     let change = |sql: &str| Connection::open(&database).unwrap().execute_batch(sql).unwrap();
     change("PRAGMA user_version = 99");
-    let why = "its files are of version 99, and this promptd knows those up to 2: use a newer one";
+    let why = "its files are of version 99, and this promptd knows those up to 3: use a newer one";
     assert_eq!(try_open(home.path()).err(), Some(StoreError::Unusable(why.into())));
-    change("PRAGMA user_version = 2");
+    change("PRAGMA user_version = 3");
     assert_eq!(all(&open(home.path()), &key("s")).len(), 1);
     change("PRAGMA application_id = 7");
     let why = "the database is not one of promptd's";
     assert_eq!(try_open(home.path()).err(), Some(StoreError::Unusable(why.into())));
+}
+
+#[test]
+fn what_an_older_version_stored_is_found() {
+    let home = TempDir::new().unwrap();
+    let database = home.path().join("conversations.db");
+    let connection = Connection::open(&database).unwrap();
+    schema::migrate_to(&connection, 2).unwrap();
+    let stored =
+        "INSERT INTO sessions (workspace, id, position, system, user, assistant, tool, bytes, created, changed)
+             VALUES ('w', 's', 1, 0, 1, 0, 0, 6, 0, 0);
+         INSERT INTO messages (session, position, number, id, role, content, name, tool_call_id, tool_calls, stored)
+             VALUES (1, 0, 0, 'm', 1, 'wálrus', '', '', '', 0);
+         INSERT INTO words (rowid, text) VALUES (1, 'wálrus');";
+    connection.execute_batch(stored).unwrap();
+    drop(connection);
+    let store = open(home.path());
+    let find = || {
+        let recall = Recall { query: "walrus".into(), limit: 5, max_bytes: 1 << 20, ..Recall::default() };
+        store.recall(&id("w"), recall).wait().unwrap().len()
+    };
+    assert_eq!(find(), 1);
+    store.use_model("model").wait().unwrap();
+    assert_eq!(store.waiting(9, 1 << 20).wait().unwrap().messages.len(), 1);
+    store.delete(&key("s")).wait().unwrap();
+    assert_eq!(find(), 0);
+    drop(store);
+    assert_eq!(check(home.path()).unwrap().faults, [""; 0]);
 }
 
 #[test]
@@ -282,7 +331,7 @@ fn a_copy_that_a_process_did_not_finish_is_removed() {
     let home = TempDir::new().unwrap();
     append(&open(home.path()), "s", 0..10, "text");
     let database = home.path().join("conversations.db");
-    let left = "INSERT INTO sessions SELECT 99, workspace, 'half', 1, position, system, user, assistant, tool, bytes, created, changed, 1, 0 FROM sessions";
+    let left = "INSERT INTO sessions SELECT 99, workspace, 'half', 1, position, system, user, assistant, tool, bytes, created, changed, 1, 0, 0 FROM sessions";
     Connection::open(&database).unwrap().execute(left, []).unwrap();
     let store = open(home.path());
     append(&store, "half", 0..1, "text");

@@ -88,8 +88,24 @@ impl Writer {
         session: &SessionKey,
         work: impl FnMut(&Connection) -> Result<(T, After), StoreError> + Send + 'static,
     ) -> Answer<T> {
+        self.job(Some(session.clone()), work)
+    }
+
+    /// The same, of no session that somebody could watch.
+    pub(super) fn run_apart<T: Send + 'static>(
+        &self,
+        mut work: impl FnMut(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Answer<T> {
+        self.job(None, move |connection| Ok((work(connection)?, After::Nothing)))
+    }
+
+    fn job<T: Send + 'static>(
+        &self,
+        session: Option<SessionKey>,
+        work: impl FnMut(&Connection) -> Result<(T, After), StoreError> + Send + 'static,
+    ) -> Answer<T> {
         let (reply, answer) = Answer::new();
-        self.hand_over(Job { session: session.clone(), work, outcome: Err(StoreError::Busy), reply });
+        self.hand_over(Job { session, work, outcome: Err(StoreError::Busy), reply });
         answer
     }
 
@@ -108,11 +124,8 @@ impl Writer {
     /// Lets the database have at most so many pages.
     #[cfg(test)]
     pub(super) fn limit_pages(&self, pages: u32) -> Answer<()> {
-        let session = crate::suite::key("none");
         // Of no effect within the transaction that sets it.
-        self.run(&session, move |connection| {
-            Ok((connection.pragma_update(None, "max_page_count", pages)?, After::Nothing))
-        })
+        self.run_apart(move |connection| Ok(connection.pragma_update(None, "max_page_count", pages)?))
     }
 
     fn hand_over(&self, task: impl Task + 'static) {
@@ -136,7 +149,8 @@ impl Drop for Writer {
 trait Task: Send {
     /// Whether somebody waits for it.
     fn is_wanted(&self) -> bool;
-    fn session(&self) -> &SessionKey;
+    /// The session that it changes; `None`: what it changes nobody watches.
+    fn session(&self) -> Option<&SessionKey>;
     /// Does the work; says whether it succeeded, and what must follow.
     fn run(&mut self, connection: &Connection) -> Option<After>;
     /// What it waited for is done.
@@ -149,7 +163,7 @@ trait Task: Send {
 }
 
 struct Job<T, W> {
-    session: SessionKey,
+    session: Option<SessionKey>,
     work: W,
     outcome: Result<T, StoreError>,
     reply: oneshot::Sender<Result<T, StoreError>>,
@@ -164,8 +178,8 @@ where
         !self.reply.is_closed()
     }
 
-    fn session(&self) -> &SessionKey {
-        &self.session
+    fn session(&self) -> Option<&SessionKey> {
+        self.session.as_ref()
     }
 
     fn run(&mut self, connection: &Connection) -> Option<After> {
@@ -209,8 +223,8 @@ where
         !self.reply.is_closed()
     }
 
-    fn session(&self) -> &SessionKey {
-        &self.session
+    fn session(&self) -> Option<&SessionKey> {
+        Some(&self.session)
     }
 
     fn run(&mut self, connection: &Connection) -> Option<After> {
@@ -325,7 +339,7 @@ impl Thread {
         for (task, after) in batch.into_iter().zip(afters) {
             let after = after.unwrap_or(After::Nothing);
             if after != After::Nothing {
-                self.watchers.changed(task.session());
+                task.session().into_iter().for_each(|session| self.watchers.changed(session));
             }
             match &after {
                 After::Nothing | After::Stored(_) => {
@@ -427,7 +441,7 @@ impl Thread {
                 Some(error) => task.fail(error.clone()),
                 None => task.end(&self.connection),
             }
-            self.watchers.changed(task.session());
+            task.session().into_iter().for_each(|session| self.watchers.changed(session));
             task.answer();
         }
     }

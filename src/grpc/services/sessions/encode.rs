@@ -41,22 +41,25 @@ pub(super) fn recalled(found: Recalled) -> proto::RecalledMessage {
         session_id: found.session.to_string(),
         message: Some(stored(found.message)),
         score: found.score,
+        similarity: found.similarity.map(f64::from),
     }
 }
 
-pub(super) fn stats(stats: &Stats) -> proto::GetRecallStatsResponse {
-    let Stats { sessions, messages, bytes, first, last, segments } = *stats;
-    let [first_at, last_at] = [first, last].map(|time: Option<Moment>| time.map(timestamp));
-    let [segments_waiting, segments_summarised, segments_set_aside] = segments;
+pub(super) fn stats(stats: Stats) -> proto::GetRecallStatsResponse {
+    let [first_at, last_at] = [stats.first, stats.last].map(|time: Option<Moment>| time.map(timestamp));
+    let [segments_waiting, segments_summarised, segments_set_aside] = stats.segments;
     proto::GetRecallStatsResponse {
-        sessions,
-        messages,
-        bytes,
+        sessions: stats.sessions,
+        messages: stats.messages,
+        bytes: stats.bytes,
         first_at,
         last_at,
         segments_waiting,
         segments_summarised,
         segments_set_aside,
+        vectors: stats.vectors,
+        vectors_waiting: stats.vectors_waiting,
+        vector_model: stats.model,
     }
 }
 

@@ -3,24 +3,39 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use promptd_memory::{Store, StoreError};
+use promptd_memory_pipeline::Embedding;
 use tonic::Code;
 
 use crate::grpc::pipeline::Error;
 use promptd_core::id::Id;
 
-/// Where conversations are stored. A store that cannot be opened fails its calls, and no others.
+/// Where conversations are stored, and what turns queries into vectors. A store that cannot be opened fails its calls, and no
+/// others.
 #[derive(Clone)]
-pub struct Memory(Result<Arc<dyn Store>, StoreError>);
+pub struct Memory {
+    store: Result<Arc<dyn Store>, StoreError>,
+    embedding: Arc<Embedding>,
+}
 
 impl Memory {
-    /// The store, or why it cannot be used.
+    /// The store, or why it cannot be used. Its vectors are of words.
     #[must_use]
     pub fn new(store: Result<Arc<dyn Store>, StoreError>) -> Self {
-        Self(store)
+        Self { store, embedding: Arc::new(Embedding::of_words()) }
+    }
+
+    /// The same with vectors that this makes.
+    #[must_use]
+    pub fn with_embedding(self, embedding: Arc<Embedding>) -> Self {
+        Self { embedding, ..self }
+    }
+
+    pub(in crate::grpc) fn embedding(&self) -> &Embedding {
+        &self.embedding
     }
 
     pub(in crate::grpc) fn store(&self) -> Result<&Arc<dyn Store>, Error> {
-        self.0.as_ref().map_err(|error| failure(error.clone(), None, Duration::ZERO))
+        self.store.as_ref().map_err(|error| failure(error.clone(), None, Duration::ZERO))
     }
 }
 
@@ -59,6 +74,7 @@ pub(in crate::grpc) fn failure(error: StoreError, session: Option<&Id>, retry: D
 
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Memory").field(&self.0.as_ref().map(|_| "store")).finish()
+        let store = self.store.as_ref().map(|_| "store");
+        f.debug_struct("Memory").field("store", &store).field("embedding", &self.embedding.name()).finish()
     }
 }

@@ -13,7 +13,9 @@ pub use memory::Memory;
 use std::sync::Arc;
 
 use futures_util::stream::{BoxStream, StreamExt as _};
-use promptd_memory::{MAX_RECALLED, PageOfMessages, PageOfSegments, PageOfSessions, Recall, SessionKey, StoreError};
+use promptd_memory::{
+    InContext, MAX_RECALLED, PageOfMessages, PageOfSegments, PageOfSessions, Recall, SessionKey, StoreError,
+};
 use tonic::{Request, Response, Status};
 
 use self::{encode::recalled, export::Export, watch::Watch};
@@ -199,18 +201,31 @@ impl session_service_server::SessionService for SessionService {
     async fn recall(&self, request: Request<proto::RecallRequest>) -> Result<Response<proto::RecallResponse>, Status> {
         let caller = Caller::of(&request);
         let request = recall_request(request.into_inner(), MAX_RECALLED, |id| caller.must_see(id))?;
+        let store = self.memory.store()?;
+        #[expect(clippy::cast_possible_truncation, reason = "a cosine needs few digits")]
+        let min_similarity = request.min_similarity.map(|least| least as f32);
+        // Where it has no vector, words find what they can.
+        let vector = self.memory.embedding().query(&request.query, min_similarity).await;
+        let vector_fault = vector.as_ref().err().cloned().unwrap_or_default();
         let recall = Recall {
             query: request.query,
+            vector: vector.ok(),
             session: request.session,
             before: request.before,
+            at: None,
+            in_context: request.in_context.map(|context| InContext {
+                session: context.session,
+                from: context.from,
+                positions: context.positions,
+            }),
             since: request.since,
             until: request.until,
             limit: request.limit,
             max_bytes: MAX_PAGE_BYTES,
         };
-        let found = self.memory.store()?.recall(&request.workspace, recall).await;
-        let found = found.map_err(|error| self.failure_of_all(error))?;
-        Ok(Response::new(proto::RecallResponse { messages: found.into_iter().map(recalled).collect() }))
+        let found = store.recall(&request.workspace, recall).await.map_err(|error| self.failure_of_all(error))?;
+        let messages = found.into_iter().map(recalled).collect();
+        Ok(Response::new(proto::RecallResponse { messages, vector_fault }))
     }
 
     async fn get_recall_stats(
@@ -221,7 +236,7 @@ impl session_service_server::SessionService for SessionService {
         let workspace = caller.workspace(&request.get_ref().workspace_id)?;
         let stats = self.memory.store()?.stats(&workspace).await;
         let stats = stats.map_err(|error| self.failure_of_all(error))?;
-        Ok(Response::new(encode::stats(&stats)))
+        Ok(Response::new(encode::stats(stats)))
     }
 }
 

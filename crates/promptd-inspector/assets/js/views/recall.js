@@ -36,19 +36,20 @@ function mount(root, context) {
     if (session.value.trim() !== sessionId) session.value = sessionId;
     return searching.run(async (signal) => {
       if (!query) return replace(found, h("p", { class: "empty" }, "The messages that match best appear here while you type."));
-      const { messages = [] } = await rpc.call("SessionService/Recall", { workspaceId: state.workspaceId, query, sessionId, limit: LIMIT }, { signal });
+      const { messages = [], vectorFault } = await rpc.call("SessionService/Recall", { workspaceId: state.workspaceId, query, sessionId, limit: LIMIT }, { signal });
       replace(found, messages.length
         ? h("ol", { class: "card said-list", "aria-label": "Messages, the best first" }, messages.map((each) => recalled(each, state)))
-        : h("p", { class: "empty" }, "No message has any of these words."));
+        : h("p", { class: "empty" }, "No message matches."),
+        vectorFault && h("p", { class: "muted small", dataset: { fault: "" } }, `Found by words alone: ${vectorFault}.`));
       say(`${format.counted(messages.length, "message")} found.`);
     });
   };
   const count = () => counting.run(async (signal) => {
     const answer = await rpc.call("SessionService/GetRecallStats", { workspaceId: state.workspaceId }, { signal });
-    const { sessions = 0, messages = 0, bytes, firstAt, lastAt } = answer;
+    const { sessions = 0, messages = 0, bytes, firstAt, lastAt, vectors = 0, vectorModel } = answer;
     replace(stats, [
       format.counted(messages, "message"), format.counted(sessions, "session"), format.bytes(bytes),
-      firstAt && `from ${format.time(firstAt)} to ${format.time(lastAt)}`,
+      firstAt && `from ${format.time(firstAt)} to ${format.time(lastAt)}`, vectorModel && `${vectors} with a vector of ${vectorModel}`,
     ].filter(Boolean).join(" · "));
   });
 
@@ -63,8 +64,8 @@ function mount(root, context) {
   };
 }
 
-function recalled({ sessionId, message: stored, score = 0 }, { workspaceId, profile, revision }) {
+function recalled({ sessionId, message: stored, similarity }, { workspaceId, profile, revision }) {
   const href = address({ workspaceId, viewId: "sessions", parameters: { profile, revision, session: sessionId } });
   return message(stored, h("a", { href, dataset: { recalled: sessionId } }, h("bdi", {}, sessionId)),
-    h("span", { class: "muted", title: "Compares with the others of this answer alone" }, `score ${score.toFixed(2)}`));
+    h("span", { class: "muted" }, similarity === undefined ? "by its words" : `similarity ${similarity.toFixed(2)}`));
 }

@@ -1,0 +1,114 @@
+//! The index of words: which message has which terms, and how often.
+//!
+//! It is one of FTS5's, which knows tokens alone: each is a term with its workspace before it, so that what is counted and looked
+//! through is a workspace's own, whatever others say. Ranking is not FTS5's, since that compares with all that is stored.
+
+use promptd_core::{id::Id, turn::Role};
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::{sessions::natural, terms};
+use crate::StoreError;
+
+/// Between workspace and term: no character of a term, and one of a token.
+const BETWEEN: char = '·';
+
+/// The index of one workspace.
+pub(super) struct Words<'c> {
+    connection: &'c Connection,
+    workspace: i64,
+}
+
+impl<'c> Words<'c> {
+    /// Of a workspace; `None`: nothing was ever said there.
+    pub(super) fn of(connection: &'c Connection, workspace: &Id) -> Result<Option<Self>, StoreError> {
+        let mut statement = connection.prepare_cached("SELECT key FROM workspaces WHERE id = ?1")?;
+        let key = statement.query_row([workspace.as_str()], |row| row.get(0)).optional()?;
+        Ok(key.map(|workspace| Self { connection, workspace }))
+    }
+
+    /// Of the workspace that a session belongs to.
+    pub(super) fn of_session(connection: &'c Connection, session: i64) -> Result<Self, StoreError> {
+        let sql = "SELECT w.key FROM sessions s JOIN workspaces w ON w.id = s.workspace WHERE s.key = ?1";
+        let workspace = connection.prepare_cached(sql)?.query_row([session], |row| row.get(0))?;
+        Ok(Self { connection, workspace })
+    }
+
+    /// Adds a message by its key.
+    pub(super) fn add(&self, message: i64, role: Role, content: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO words (rowid, text) VALUES (?1, ?2)";
+        self.connection.prepare_cached(sql)?.execute(params![message, self.tokens(role, content)])?;
+        Ok(())
+    }
+
+    /// Removes a message, which must be as it was added.
+    pub(super) fn remove(&self, message: i64, role: Role, content: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO words (words, rowid, text) VALUES ('delete', ?1, ?2)";
+        self.connection.prepare_cached(sql)?.execute(params![message, self.tokens(role, content)])?;
+        Ok(())
+    }
+
+    /// How many messages have a term.
+    pub(super) fn count(&self, term: &str) -> Result<u64, StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT doc FROM words_in WHERE term = ?1")?;
+        let count = statement.query_row([self.token(term)], |row| row.get(0)).optional()?;
+        Ok(count.map_or(0, natural))
+    }
+
+    /// The keys of the messages that have a term, ascending, and how often each has it.
+    pub(super) fn each(&self, term: &str, mut each: impl FnMut(i64, u32)) -> Result<(), StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT doc FROM words_at WHERE term = ?1")?;
+        let mut rows = statement.query([self.token(term)])?;
+        let mut last: Option<(i64, u32)> = None;
+        while let Some(row) = rows.next()? {
+            let message = row.get(0)?;
+            last = match last {
+                Some((same, times)) if same == message => Some((message, times + 1)),
+                other => {
+                    if let Some((message, times)) = other {
+                        each(message, times);
+                    }
+                    Some((message, 1))
+                }
+            };
+        }
+        if let Some((message, times)) = last {
+            each(message, times);
+        }
+        Ok(())
+    }
+
+    fn tokens(&self, role: Role, content: &str) -> String {
+        let terms = terms::terms(terms::spoken(role, content));
+        let tokens: Vec<String> = terms.iter().map(|term| self.token(term)).collect();
+        tokens.join(" ")
+    }
+
+    fn token(&self, term: &str) -> String {
+        format!("{}{BETWEEN}{term}", self.workspace)
+    }
+}
+
+/// Notes that a workspace has conversations.
+pub(super) fn note(connection: &Connection, workspace: &Id) -> Result<(), StoreError> {
+    let sql = "INSERT INTO workspaces (id) VALUES (?1) ON CONFLICT (id) DO NOTHING";
+    connection.prepare_cached(sql)?.execute([workspace.as_str()])?;
+    Ok(())
+}
+
+/// Adds all messages to an index that is empty.
+pub(super) fn fill(connection: &Connection) -> Result<(), StoreError> {
+    let sql = "SELECT w.key, m.key, m.role, m.content FROM workspaces w JOIN sessions s ON s.workspace = w.id
+         JOIN messages m ON m.session = s.key ORDER BY m.key";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let words = Words { connection, workspace: row.get(0)? };
+        let role = super::messages::role(row.get(2)?)?;
+        words.add(row.get(1)?, role, row.get_ref(3)?.as_str().map_err(|_| damaged())?)?;
+    }
+    Ok(())
+}
+
+fn damaged() -> StoreError {
+    StoreError::Damaged("a message's text is none".into())
+}

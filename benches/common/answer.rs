@@ -42,7 +42,16 @@ pub fn load(folder: &Path, profiles: &Arc<ProfileSet>) -> Prepared {
 
 pub fn encode(prompt: &Prompt<'_>, snapshot: &Snapshot, profile: &Profile) -> Vec<u8> {
     let (revision, profile) = (snapshot.revision.as_str(), profile.name.as_str());
-    Answer { prompt, revision, profile, rendered: "", session_position: None, side: None, shape: &Shape::default() }
-        .encode()
-        .to_vec()
+    Answer {
+        prompt,
+        revision,
+        profile,
+        rendered: "",
+        session_position: None,
+        recalled: &[],
+        side: None,
+        shape: &Shape::default(),
+    }
+    .encode()
+    .to_vec()
 }

@@ -170,6 +170,7 @@ fn assembling(profile: &str, turn: &Turn) -> Box<dyn FnMut()> {
             profile: "",
             rendered: "",
             session_position: None,
+            recalled: &[],
             side: None,
             shape: &shape,
         };

@@ -183,6 +183,7 @@ fn json(out: &mut impl io::Write, snapshot: &Snapshot, profile: &Profile, prompt
         profile: profile.name.as_str(),
         rendered: "",
         session_position: None,
+        recalled: &[],
         side: None,
         shape: &encode::Shape::default(),
     };

@@ -131,7 +131,7 @@ function served(entry: LastGoodEntry, said: readonly ConversationMessage[], { fo
   if (conversationAt !== null) messages.splice(conversationAt, 0, ...said.map(carried));
   const text = messages.map((message) => message.content).join("");
   const answer: Answer = {
-    ...rest, messages, sections: [], digest: "", notModified: false, canarySide: "unspecified",
+    ...rest, messages, sections: [], digest: "", notModified: false, recalledPositions: [], canarySide: "unspecified",
     rendered: format ? render(format, messages) : "",
     size: { bytes: new TextEncoder().encode(text).length, chars: [...text].length },
   };

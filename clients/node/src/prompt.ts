@@ -42,6 +42,8 @@ export class Prompt {
   readonly conversationWindow: ConversationWindow | undefined;
   /** Where the session was that the turn names: `sessionPosition` of a turn that gives the same prompt again. */
   readonly sessionPosition: number | undefined;
+  /** The positions of the session's messages that were recalled for the turn. */
+  readonly recalledPositions: readonly number[];
   /** The tools that the profile's allowlist leaves. */
   readonly allowedTools: string[];
   /** Texts for the user interface; not for the model. */
@@ -68,6 +70,7 @@ export class Prompt {
     this.cachePlan = answer.cachePlan;
     this.conversationWindow = answer.conversationWindow;
     this.sessionPosition = answer.sessionPosition;
+    this.recalledPositions = answer.recalledPositions;
     this.allowedTools = answer.allowedTools;
     this.cards = answer.cards;
     this.canarySide = answer.canarySide;

@@ -51,6 +51,15 @@ pub(super) struct PromptService {
     pub(super) limits: Arc<Limits>,
 }
 
+/// What was recalled for a turn.
+#[derive(Default)]
+pub(super) struct Recalled {
+    /// The positions of the messages.
+    pub(super) positions: Vec<u64>,
+    /// Why there is none.
+    pub(super) finding: Option<Finding>,
+}
+
 /// A call of which everything is checked but whether its workspace is there.
 pub(super) struct Decoded {
     pub(super) request: AssembleRequest,
@@ -58,6 +67,8 @@ pub(super) struct Decoded {
     pub(super) record: Option<FinishRecord>,
     /// Where the session of its turn was read; `None`: it names none.
     pub(super) session_position: Option<u64>,
+    /// What was recalled for the turn.
+    pub(super) recalled: Recalled,
     caller: Caller,
 }
 
@@ -184,7 +195,7 @@ impl PromptService {
         let limits = self.limits.request.load();
         let mut request = assemble_request(raw, &limits, now, |id| caller.must_see(id))?;
         request.turn.skill_access = caller.skills().cloned();
-        Ok(Decoded { request, record, session_position: None, caller: caller.clone() })
+        Ok(Decoded { request, record, session_position: None, recalled: Recalled::default(), caller: caller.clone() })
     }
 
     pub(super) fn look_up(&self, decoded: Decoded, found: &Found, caller: &Caller) -> Result<Checked, Error> {
@@ -193,7 +204,8 @@ impl PromptService {
     }
 
     fn assemble(&self, checked: Checked) -> Result<Response<Encoded>, Error> {
-        let Checked { decoded: Decoded { request, record, session_position, caller }, loaded, side } = checked;
+        let Checked { decoded, loaded, side } = checked;
+        let Decoded { request, record, session_position, recalled, caller } = decoded;
         let snapshot = &loaded.snapshot;
         let profile = chosen(snapshot, request.profile.as_ref())?;
         let started = now();
@@ -210,7 +222,7 @@ impl PromptService {
         if let Some(encoding) = request.encoding {
             prompt::count_tokens(&mut prompt, snapshot, profile, encoding);
         }
-        prompt.add_findings(rendered.findings);
+        prompt.add_findings(rendered.findings.into_iter().chain(recalled.finding));
         if let Some(notice) = self.backend.notice.as_ref().and_then(|notice| notice(snapshot)) {
             prompt.add_findings([Finding::clone(&notice)]);
         }
@@ -221,6 +233,7 @@ impl PromptService {
             profile: profile.name.as_str(),
             rendered: &rendered.text,
             session_position,
+            recalled: &recalled.positions,
             side,
             shape: &request.shape,
         };

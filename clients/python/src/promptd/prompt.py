@@ -49,6 +49,8 @@ class Prompt:
     """Where the turn's stored session was read: with it the same turn gives the same prompt again. None: it names none."""
     canary_side: names.CanarySide = "unspecified"
     """While a canary runs on the workspace: which of its two sides this is."""
+    recalled_positions: list[int] = field(default_factory=list)
+    """The positions of the stored messages that were recalled for the turn."""
     request_id: str = ""
     """The call's name in the server's log."""
     stale: bool = False
@@ -81,6 +83,7 @@ class Prompt:
             cards=whole.cards,
             session_position=whole.session_position,
             canary_side=whole.canary_side,
+            recalled_positions=whole.recalled_positions,
             request_id=request_id,
         )
 

@@ -28,6 +28,7 @@ struct Sample {
     profile: &'static str,
     rendered: &'static str,
     session_position: Option<u64>,
+    recalled: Vec<u64>,
     side: Option<canary::Side>,
     shape: Shape,
 }
@@ -111,15 +112,17 @@ impl Sample {
             profile: "p",
             rendered: "text",
             session_position: Some(1),
+            recalled: vec![7],
             side: Some(canary::Side::Stable),
             shape: Shape::default(),
         }
     }
 
     fn decoded(&self) -> DynamicMessage {
-        let Self { prompt, revision, profile, rendered, shape, session_position, side } = self;
+        let Self { prompt, revision, profile, rendered, shape, session_position, recalled, side } = self;
         let (session_position, side) = (*session_position, *side);
-        let bytes = Answer { prompt, revision, profile, rendered, session_position, side, shape }.encode().to_vec();
+        let answer = Answer { prompt, revision, profile, rendered, session_position, recalled, side, shape };
+        let bytes = answer.encode().to_vec();
         DynamicMessage::decode(response(), &*bytes).unwrap()
     }
 
@@ -236,6 +239,7 @@ const CASES: &[Case] = &[
     ("not_modified", &["messages", "sections", "rendered", "cards"], |s| s.shape.held = vec![Digest([2; 32])]),
     ("rendered", &[], |s| s.rendered = "other"),
     ("session_position", &[], |s| s.session_position = Some(0)),
+    ("recalled_positions", &[], |s| s.recalled = vec![0]),
     ("canary_side", &[], |s| s.side = Some(canary::Side::Candidate)),
     ("size.bytes", &[], |s| s.prompt.size.bytes = 99),
     ("size.chars", &[], |s| s.prompt.size.chars = 99),

@@ -23,7 +23,7 @@ pub use self::{
     diff::{Side, diff_prompt_response},
     history::{plan_history_response, timestamp},
     profile::{profile, profile_summary},
-    reply::parse_reply_response,
+    reply::{object, parse_reply_response},
     sink::Encoded,
     skills::{SkillAccess, skill, skills},
     workspace::{
@@ -57,6 +57,8 @@ pub struct Answer<'a> {
     pub rendered: &'a str,
     /// Where the turn's session was read; `None`: it names none.
     pub session_position: Option<u64>,
+    /// The positions of the messages that were recalled for the turn.
+    pub recalled: &'a [u64],
     /// Which side of a canary the revision is; `None`: neither.
     pub side: Option<canary::Side>,
     /// What of it is sent.
@@ -135,6 +137,9 @@ impl Fields for Answer<'_> {
         }
         if let Some(side) = self.side {
             sink.number(15, number(proto::CanarySide::from(side)));
+        }
+        for &position in self.recalled {
+            sink.some_number(16, position);
         }
     }
 

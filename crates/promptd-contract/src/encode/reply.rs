@@ -31,7 +31,9 @@ fn action(action: Action) -> proto::Action {
     }
 }
 
-fn object(map: Map<String, Value>) -> Struct {
+/// A mapping as a `Struct`.
+#[must_use]
+pub fn object(map: Map<String, Value>) -> Struct {
     Struct { fields: map.into_iter().map(|(key, value)| (key, raw(value))).collect() }
 }
 

@@ -75,10 +75,18 @@ fn prompt(said: &ConversationMessage) -> Prompt<'_> {
 }
 
 fn encoded(prompt: &Prompt<'_>, shape: &Shape) -> (Vec<u8>, proto::AssemblePromptResponse) {
-    let bytes =
-        Answer { prompt, revision: "r", profile: "p", rendered: "text", session_position: None, side: None, shape }
-            .encode()
-            .to_vec();
+    let bytes = Answer {
+        prompt,
+        revision: "r",
+        profile: "p",
+        rendered: "text",
+        session_position: None,
+        recalled: &[],
+        side: None,
+        shape,
+    }
+    .encode()
+    .to_vec();
     let read = proto::AssemblePromptResponse::decode(&*bytes).unwrap();
     (bytes, read)
 }

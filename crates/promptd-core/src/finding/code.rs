@@ -145,6 +145,8 @@ codes! {
     ConversationUncovered = "CONVERSATION_UNCOVERED", Warning, "Send segments that summarise them, or raise the budget.";
     /// The messages that are carried take more estimated tokens than the profile has for them.
     ConversationOverBudget = "CONVERSATION_OVER_BUDGET", Warning, "Summarise the older messages and send their segments, or send shorter ones.";
+    /// The profile recalls what was said before, and nothing could be recalled for this turn.
+    RecallFailed = "RECALL_FAILED", Warning, "Do what the message says; the prompt is as without `auto_recall`.";
     /// A message of the role system came with a caller's conversation.
     ConversationSystem = "CONVERSATION_SYSTEM", Info, "To refuse such messages, lock `conversation_system` or `ephemeral` in workspace.yaml.";
     /// The id of a tool call was rewritten in `rendered`, since the provider would refuse it.

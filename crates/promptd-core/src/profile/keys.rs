@@ -147,6 +147,11 @@ const CONVERSATION: &[Key] = &[
         "An expression, with `max_tokens`: whether messages that no summary stands for are kept from trimming.",
     ),
     Key::new(
+        "auto_recall",
+        Shape::Scalar(Text::ANY),
+        "An expression, with `max_tokens`: whether the service finds, for a turn that names a session, messages before the window that bear on the user's newest one; they are the input `recall`.",
+    ),
+    Key::new(
         "summary_budget",
         Shape::Share,
         "The part of `max_tokens` that summaries may take, 0 to 1; with `max_tokens`.",

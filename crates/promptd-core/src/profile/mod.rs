@@ -39,7 +39,7 @@ pub use set::ProfileSet;
 pub use spec::{
     Acknowledgement, ActionField, ActionForm, ActionSpec, Actions, Amount, Block, Body, Budget, CachePlacement,
     ConversationSpec, Each, Fact, Input, JsonReading, MessageSpec, OnOverflow, OtherFields, Part, Profile,
-    ReplyContract, SectionSpec, Share, Stability, SummaryTree, ToolAllowlist, TrimSpec, Unit, Visibility,
+    RECALL_INPUT, ReplyContract, SectionSpec, Share, Stability, SummaryTree, ToolAllowlist, TrimSpec, Unit, Visibility,
 };
 pub use taught::Taught;
 pub use template::{Scope, Step, Template, Templates, ValuePlace, Written, WrittenPart, WrittenValue};

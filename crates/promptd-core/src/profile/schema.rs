@@ -61,6 +61,7 @@ fn whole_profile() -> Value {
             needs("max_tokens", "summary_budget"),
             needs("summary_budget", "max_tokens"),
             needs("keep_unsummarised", "max_tokens"),
+            needs("auto_recall", "max_tokens"),
         ]}}},
         "else": {
             "required": ["sections"],

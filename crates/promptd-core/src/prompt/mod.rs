@@ -24,7 +24,7 @@ mod trace;
 mod validate;
 
 pub use assembly::{MAX_SPANS, Prepared, assemble, assemble_with_spans, count_tokens, forecast, may_lose};
-pub use conversation::{Tail, TailBounds};
+pub use conversation::{Tail, TailBounds, trimmed_messages};
 pub use output::{
     Behind, CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Holder, How, Memo, Message, Origin,
     OriginKind, Outcome, Position, Prompt, SectionReport, Size, Source, Span,

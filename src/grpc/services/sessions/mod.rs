@@ -2,6 +2,7 @@
 //!
 //! The store answers without blocking, on threads of its own.
 
+mod auto_recall;
 mod encode;
 mod export;
 mod memory;

@@ -2,25 +2,31 @@
 
 use jiff::Timestamp;
 use promptd_memory::{SessionKey, Window};
+use serde_json::Map;
 use tonic::{Response, Status};
 
-use super::memory::failure;
+use super::{
+    auto_recall::{self, Read},
+    memory::failure,
+};
 use crate::grpc::{
     budget::Share,
     pipeline::{Error, LARGE_BYTES, MANY_VALUES, auth::Caller, run_heavy},
     services::{
         NOT_STORED,
-        prompt::{PromptService, chosen},
+        prompt::{Checked, PromptService, chosen},
     },
 };
 use promptd_contract::{
     decode::{AssembleRequest, SessionOfTurn},
-    encode::{Encoded, conversation_message, summary_segment},
+    encode::{Encoded, conversation_message, object, summary_segment},
     proto,
 };
 use promptd_core::{
-    prompt::{Tail, TailBounds},
-    turn::Conversation,
+    profile::RECALL_INPUT,
+    prompt::{Tail, TailBounds, trimmed_messages},
+    turn::{Conversation, Turn},
+    workspace::Lock,
 };
 use promptd_source::store::Loaded;
 
@@ -46,7 +52,7 @@ impl PromptService {
         let found = self.backend.find(&decoded.request.workspace, &caller).await;
         let mut checked = self.look_up(decoded, &found, &caller)?;
         let Some(session) = checked.decoded.request.session.take() else { return Err(Error::Internal.into()) };
-        let window = self.read(&checked.decoded.request, &checked.loaded, &session).await?;
+        let (window, recalls) = self.read(&checked.decoded.request, &checked.loaded, &session).await?;
         let summaries = window.segments.iter().map(|segment| segment.summary.len());
         let bytes = window.messages.iter().map(|message| message.content.len()).chain(summaries).sum();
         // Until the call is answered, as what its caller sent does.
@@ -54,22 +60,61 @@ impl PromptService {
         let _hold = hold.map_err(|exhausted| Error::exhausted(exhausted, self.limits.retry()))?;
         let is_long = bytes >= LARGE_BYTES || window.messages.len() > MANY_VALUES;
         checked.decoded.session_position = Some(window.position);
-        let conversation = Conversation {
+        checked.decoded.request.turn.conversation = Conversation {
             messages: window.messages,
             segments: window.segments,
             first_index: window.first_index,
             held_cut: session.held_cut,
             rest_is_stored: true,
         };
+        if recalls {
+            let read = Read { position: window.position, positions: window.positions };
+            checked = self.recall(checked, &session, &read, is_long).await?;
+        }
         if let Some(raw) = to_record {
             let record = self.backend.record.as_ref();
-            checked.decoded.record = record.and_then(|record| record(&mut resolved(raw, &conversation), now));
+            let mut raw = resolved(raw, &checked.decoded.request.turn);
+            checked.decoded.record = record.and_then(|record| record(&mut raw, now));
         }
-        checked.decoded.request.turn.conversation = conversation;
         self.assemble_checked(checked, bytes, is_long).await
     }
 
-    async fn read(&self, request: &AssembleRequest, loaded: &Loaded, session: &SessionOfTurn) -> Result<Window, Error> {
+    /// Gives the turn what it recalls, if anything was trimmed.
+    async fn recall(
+        &self,
+        mut checked: Checked,
+        session: &SessionOfTurn,
+        read: &Read,
+        is_long: bool,
+    ) -> Result<Checked, Error> {
+        let cut = if is_long {
+            let counted = run_heavy(&self.limits, move || trimmed(&checked).map(|cut| (checked, cut)));
+            let cut;
+            (checked, cut) = counted.await??;
+            cut
+        } else {
+            trimmed(&checked)?
+        };
+        let Some(memory) = self.backend.memory.as_ref().filter(|_| cut > 0) else { return Ok(checked) };
+        let request = &checked.decoded.request;
+        let key = SessionKey { workspace: request.workspace.clone(), session: session.id.clone() };
+        let recalled = auto_recall::recall(memory, &key, &request.turn.conversation, read, cut).await;
+        let (recalled, passages) = recalled.map_err(|error| failure(error, Some(&key.session), self.limits.retry()))?;
+        checked.decoded.recalled = recalled;
+        if !passages.is_empty() {
+            checked.decoded.request.turn.inputs.insert(RECALL_INPUT.into(), passages.into());
+        }
+        Ok(checked)
+    }
+
+    /// The window of the session that the profile can carry, and whether the turn recalls what is before it. It does not where the
+    /// turn brings what was recalled, or may bring nothing.
+    async fn read(
+        &self,
+        request: &AssembleRequest,
+        loaded: &Loaded,
+        session: &SessionOfTurn,
+    ) -> Result<(Window, bool), Error> {
         let Some(memory) = &self.backend.memory else {
             return Err(Error::invalid("turn.session_id", NOT_STORED));
         };
@@ -79,15 +124,30 @@ impl PromptService {
         let mut tail = Tail::new(&loaded.snapshot, profile, &request.turn, bounds)?;
         let key = SessionKey { workspace: request.workspace.clone(), session: session.id.clone() };
         let summaries = tail.summaries();
+        let is_open = !loaded.snapshot.manifest.locked.contains(&Lock::Inputs);
+        let recalls = tail.recalls() && is_open && !request.turn.inputs.contains_key(RECALL_INPUT);
         let wanted = Box::new(move |message: &_, is_reached| tail.take(message, is_reached));
         let window = memory.store()?.window(&key, session.position, summaries, wanted).await;
-        window.map_err(|error| failure(error, Some(&session.id), self.limits.retry()))
+        let window = window.map_err(|error| failure(error, Some(&session.id), self.limits.retry()))?;
+        Ok((window, recalls))
     }
 }
 
+/// How many messages the prompt leaves out, the oldest.
+fn trimmed(checked: &Checked) -> Result<u64, Error> {
+    let (request, snapshot) = (&checked.decoded.request, &checked.loaded.snapshot);
+    let profile = chosen(snapshot, request.profile.as_ref())?;
+    Ok(trimmed_messages(snapshot, profile, &request.turn)?)
+}
+
 /// The request with what its session has, as if its caller had brought it.
-fn resolved(mut raw: proto::AssemblePromptRequest, read: &Conversation) -> proto::AssemblePromptRequest {
+fn resolved(mut raw: proto::AssemblePromptRequest, decoded: &Turn) -> proto::AssemblePromptRequest {
+    let read = &decoded.conversation;
     if let Some(turn) = &mut raw.turn {
+        if let Some(recalled) = decoded.inputs.get(RECALL_INPUT) {
+            let recalled = object(Map::from_iter([(RECALL_INPUT.to_owned(), recalled.clone())]));
+            turn.inputs.get_or_insert_default().fields.extend(recalled.fields);
+        }
         turn.session_id.clear();
         (turn.session_position, turn.session_held_cut) = (None, None);
         turn.conversation = Some(proto::Conversation {

@@ -14,9 +14,9 @@ use super::{
     inputs,
     names::{Names, text_fields},
     raw::{ProfileFault, RawConversation, RawMessage, RawProfile, Spanned},
-    spec::{Budget, ConversationSpec, Input, MessageSpec, Part, Profile, ReplyContract, TrimSpec},
+    spec::{Budget, ConversationSpec, Input, MessageSpec, Part, Profile, ReplyContract, TrimSpec, takes_recalled},
     taught::Taught,
-    template::Templates,
+    template::{Template, Templates},
     words::{PLACEMENTS, ROLES, STAGES, TOOLS},
 };
 use crate::{
@@ -175,6 +175,8 @@ impl Compiler<'_> {
                 None
             }
         };
+        let auto_recall =
+            raw.auto_recall.as_ref().and_then(|written| self.auto_recall(written, trim.is_some(), &globals));
         ConversationSpec {
             when: raw.when.as_ref().and_then(|written| self.condition("conversation.when", written, &globals)),
             stages: self.stages(raw.stages.as_ref()),
@@ -183,7 +185,19 @@ impl Compiler<'_> {
             template: raw.template.as_ref().map(|written| self.template("conversation", written, &names)),
             max_tool_result_chars: raw.max_tool_result_chars.as_ref().and_then(|written| self.amount(written)),
             trim,
+            auto_recall,
         }
+    }
+
+    fn auto_recall(&mut self, written: &Spanned<String>, trims: bool, names: &Names) -> Option<Template> {
+        if !trims {
+            self.fault(written, "`auto_recall` needs `max_tokens`: nothing is trimmed here".to_owned());
+        }
+        if !takes_recalled(&self.inputs) {
+            let needs = "an input `recall`, a list of objects with `time`, `text` and `message_end`";
+            self.fault(written, format!("`auto_recall` needs {needs}"));
+        }
+        self.condition("conversation.auto_recall", written, names)
     }
 
     fn stages(&mut self, raw: Option<&Spanned<Vec<String>>>) -> Vec<Stage> {

@@ -106,6 +106,8 @@ pub(super) struct RawConversation {
     pub summary_budget: Option<Spanned<String>>,
     /// `keep_unsummarised`.
     pub keep_unsummarised: Option<Spanned<String>>,
+    /// `auto_recall`.
+    pub auto_recall: Option<Spanned<String>>,
 }
 
 impl RawProfile {
@@ -182,6 +184,7 @@ fn read_conversation(mut fields: Fields<'_, '_>, file: &Arc<str>) -> RawConversa
         max_tokens: amount(&mut fields, "max_tokens", file),
         summary_budget: amount(&mut fields, "summary_budget", file),
         keep_unsummarised: expression(&mut fields, "keep_unsummarised", file),
+        auto_recall: expression(&mut fields, "auto_recall", file),
     };
     fields.finish();
     conversation

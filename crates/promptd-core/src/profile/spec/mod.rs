@@ -138,7 +138,12 @@ pub struct ConversationSpec {
     pub max_tool_result_chars: Option<Amount>,
     /// Trims the oldest messages to a number of estimated tokens.
     pub trim: Option<TrimSpec>,
+    /// Whether what was trimmed of a stored conversation is searched for the turn; absent: it is not.
+    pub auto_recall: Option<Template>,
 }
+
+/// The input that has what a search found for the turn: a list of objects with `time`, `text` and `message_end`.
+pub const RECALL_INPUT: &str = "recall";
 
 /// How the oldest messages are trimmed.
 #[derive(Debug)]
@@ -156,6 +161,18 @@ pub(in crate::profile) fn takes_tools(inputs: &[Input]) -> bool {
     let input = inputs.iter().find(|input| input.field.name == ToolAllowlist::INPUT);
     input.is_some_and(|input| match &input.field.ty {
         Type::List(of) => matches!(&**of, Type::Object(fields) if fields.iter().any(|field| field.name == "name")),
+        _ => false,
+    })
+}
+
+/// Whether one of the inputs is [`RECALL_INPUT`], with a key for each thing that a search says of a message.
+pub(in crate::profile) fn takes_recalled(inputs: &[Input]) -> bool {
+    let input = inputs.iter().find(|input| input.field.name == RECALL_INPUT);
+    let has_all = |fields: &[Field]| {
+        ["time", "text", "message_end"].iter().all(|name| fields.iter().any(|field| field.name == *name))
+    };
+    input.is_some_and(|input| match &input.field.ty {
+        Type::List(of) => matches!(&**of, Type::Object(fields) if has_all(fields)),
         _ => false,
     })
 }

@@ -27,7 +27,7 @@ use crate::{
 
 use cut::Cut;
 use message::CarriedSize;
-pub use tail::{Tail, TailBounds};
+pub use tail::{Tail, TailBounds, trimmed_messages};
 use trim::TrimBudget;
 use units::Unit;
 pub(crate) use window::ConversationWindow;

@@ -2,9 +2,12 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use super::trim::{TrimBudget, as_carried};
+use super::{
+    carry,
+    trim::{TrimBudget, as_carried},
+};
 use crate::{
-    profile::{Profile, TrimSpec},
+    profile::{Profile, Template, TrimSpec},
     prompt::{
         scope::{Inputs, TurnScope},
         validate::TurnError,
@@ -27,6 +30,8 @@ pub struct Tail {
     summaries: u64,
     /// Whether messages stay that no summary has yet.
     keeps_unsummarised: bool,
+    /// Whether what is trimmed is searched for the turn.
+    recalls: bool,
     result_limit: u64,
     bounds: TailBounds,
     /// How many were taken.
@@ -48,6 +53,19 @@ pub struct TailBounds {
     pub bytes: usize,
 }
 
+/// How many messages of the history come before those that a turn's prompt carries of its conversation, unless the budget of the whole
+/// prompt leaves room for fewer.
+///
+/// # Errors
+///
+/// [`TurnError::Invalid`]: an input of the turn cannot be used.
+pub fn trimmed_messages(snapshot: &Snapshot, profile: &Profile, turn: &Turn) -> Result<u64, TurnError> {
+    let Some(spec) = profile.conversation() else { return Ok(0) };
+    let inputs = Inputs::resolve(profile, snapshot, turn)?;
+    let scope = TurnScope::new(snapshot, profile, turn, Cow::Owned(inputs), &mut Vec::new());
+    Ok(carry(spec, &scope).trimmed.messages)
+}
+
 impl Tail {
     /// For a turn without its conversation.
     ///
@@ -60,6 +78,7 @@ impl Tail {
             budget: None,
             summaries: 0,
             keeps_unsummarised: false,
+            recalls: false,
             result_limit: 0,
             bounds,
             taken: 0,
@@ -79,10 +98,12 @@ impl Tail {
         let is_unlimited = summaries > 0 && shared.is_some_and(|budget| budget.raw == 0);
         let budget = |trim: &TrimSpec| if is_unlimited { 0 } else { TrimBudget::of(trim, &scope).raw };
         let keep = spec.trim.as_ref().and_then(|trim| trim.keep_unsummarised.as_ref());
-        let keeps = keep.is_some_and(|keep| profile.templates.holds(keep, &scope) == Ok(true));
+        let holds = |written: &Template| profile.templates.holds(written, &scope) == Ok(true);
+        let keeps = keep.is_some_and(holds);
         Ok(Self {
             summaries,
             keeps_unsummarised: keeps && summaries > 0,
+            recalls: spec.auto_recall.as_ref().is_some_and(holds),
             window: spec.window.as_ref().and_then(|window| scope.amount(window)),
             budget: spec.trim.as_ref().map(budget).filter(|&most| most > 0),
             result_limit: spec.max_tool_result_chars.as_ref().and_then(|limit| scope.amount(limit)).unwrap_or(0),
@@ -94,6 +115,12 @@ impl Tail {
     #[must_use]
     pub fn summaries(&self) -> u64 {
         self.summaries
+    }
+
+    /// Whether what is trimmed is to be searched for the turn.
+    #[must_use]
+    pub fn recalls(&self) -> bool {
+        self.recalls
     }
 
     /// Takes the next older message; whether one more is wanted. `is_reached`: the summaries reach it, if there are any.

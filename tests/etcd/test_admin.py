@@ -151,10 +151,15 @@ def test_a_canary_is_begun_and_ended_through_a_promptd(guarded, etcd, tmp_path):
     # Someone who publishes past it ends what turns get of it.
     (ws / "AGENTS.md").write_text("next")
     promptd("publish", ws, *to("kim"), *flags)
+    assert "[canary: 100% by user.id]" in promptd("history", "harbor", *to("kim")).stdout
+    # The history has the candidate still, but no turn gets it.
+    before = etcd.get("/promptd/workspaces/harbor")
+    etcd.put("/promptd/workspaces/harbor", by_another.manifest({"AGENTS.md": b"tried"}, 9))
+    assert "[canary" not in promptd("history", "harbor", *to("kim")).stdout
+    etcd.put("/promptd/workspaces/harbor", before)
     by_another.publish(etcd, {"harbor": {"AGENTS.md": b"by another"}})
     ran = promptd("promote", "harbor", *to("kim"), check=False)
     assert ran.returncode == 1 and "test has published revision 4 since the canary began" in ran.stderr, ran.stderr
-    assert "[canary" not in promptd("history", "harbor", *to("kim")).stdout
     assert "as it was: nothing is published" in promptd("abort", "harbor", *to("kim")).stdout
     results = [re.search(r'action="(\w+)" author="(\w+)".* result="(\w+)"', line).groups() for line in service.audit()]
     for line in [

@@ -149,14 +149,21 @@ def test_what_was_proposed_on_something_older_is_a_conflict(etcd, reviewed, tmp_
     assert etcd.count("/promptd/history/heir/") == 0
 
 
-def propose(service, workspace, files):
-    """The id of a proposal that dana makes by the JSON of Connect, without the checks of the command."""
+def ask_to_publish(service, workspaces):
+    """What dana is answered by the JSON of Connect, without the checks of the command."""
     headers = {"authorization": f"Bearer {SECRETS['dana']}"}
-    contents = [b64(data) for data in files.values()]
-    assert service.call("AdminService/UploadFiles", {"workspaceId": workspace, "contents": contents}, headers)[0] == 200
-    entries = [{"path": path, "sha256": by_another.sha256(data), "bytes": len(data)} for path, data in files.items()]
-    request = {"workspaces": [{"workspaceId": workspace, "files": entries}], "message": "By a test."}
-    status, answer = service.call("AdminService/Publish", request, headers)
+    request = {"workspaces": [], "message": "By a test."}
+    for workspace, files in workspaces.items():
+        contents = [b64(data) for data in files.values()]
+        assert service.call("AdminService/UploadFiles", {"workspaceId": workspace, "contents": contents}, headers)[0] == 200
+        entries = [{"path": path, "sha256": by_another.sha256(data), "bytes": len(data)} for path, data in files.items()]
+        request["workspaces"].append({"workspaceId": workspace, "files": entries})
+    return service.call("AdminService/Publish", request, headers)
+
+
+def propose(service, workspace, files):
+    """The id of a proposal of dana's."""
+    status, answer = ask_to_publish(service, {workspace: files})
     assert status == 200 and "workspaces" not in answer, answer
     return answer["proposal"]["proposalId"]
 
@@ -258,6 +265,20 @@ def test_proposals_are_bounded_and_gc_spares_what_the_open_ones_name(etcd, revie
     # All others are of what is no longer the newest.
     assert promptd("approve", "harbor", ids[3], *to("kim"), check=False).returncode == 1
     assert etcd.count("/promptd/proposals/") == etcd.count("/promptd/proposals-of/harbor/") == 13
+
+
+def test_so_many_workspaces_are_proposed_together_as_one_transaction_publishes(etcd, reviewed):
+    [service], to = reviewed(1)
+    files = {f"w{number}": {"AGENTS.md": b"text"} for number in range(43)}
+    status, answer = ask_to_publish(service, files)
+    assert status == 400 and "43 workspaces cannot be proposed together: etcd takes 42" in answer["message"], answer
+    assert etcd.count("/promptd/proposals/") == 0
+    del files["w42"]
+    status, answer = ask_to_publish(service, files)
+    assert status == 200, answer
+    ran = promptd("approve", "w7", answer["proposal"]["proposalId"], *to("kim"))
+    assert len(ran.stdout.splitlines()) == 42 == etcd.count("/promptd/workspaces/"), ran.stdout
+    assert etcd.count("/promptd/proposals/") == etcd.count("/promptd/proposals-of/w7/") == 0
 
 
 def test_without_tokens_nobody_else_could_approve(etcd, tmp_path):

@@ -14,8 +14,10 @@ use super::{
 };
 use crate::{SessionKey, StoreError};
 
-/// How many messages are copied or removed in one step.
+/// How many messages, or segments, are copied or removed in one step.
 const STEP: usize = 200;
+/// The most bytes of text that one step copies, but for its last message or segment.
+const STEP_BYTES: u64 = 256 << 10;
 /// How many sessions one sweep takes out of sight.
 const MAX_SWEPT: usize = 1_000;
 
@@ -105,53 +107,72 @@ pub(super) fn remove_some(connection: &Connection) -> Result<Removing, StoreErro
     Ok(if done { Removing::Session(key) } else { Removing::Some })
 }
 
-/// Copies a part of a session. The copy is seen once it is whole.
+/// Copies a part of a session: its messages, then its segments. The copy is seen once it is whole.
 pub(super) fn copy_some(connection: &Connection, fork: &Fork) -> Result<Step, StoreError> {
     let transaction = connection.unchecked_transaction()?;
+    let step = match fork.segment {
+        None => copy_messages(&transaction, fork)?,
+        Some(last) => copy_segments(&transaction, fork, last)?,
+    };
+    transaction.commit()?;
+    Ok(step)
+}
+
+fn copy_messages(connection: &Connection, fork: &Fork) -> Result<Step, StoreError> {
     let sql = format!(
         "SELECT {COLUMNS} FROM messages m WHERE m.session = ?1 AND m.position >= ?2 AND m.position < ?3
          ORDER BY m.position LIMIT ?4"
     );
-    let mut statement = transaction.prepare_cached(&sql)?;
+    let mut statement = connection.prepare_cached(&sql)?;
     let limit = i64::try_from(STEP).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![fork.source, integer(fork.next), integer(fork.end), limit])?;
-    let words = Words::of_session(&transaction, fork.key)?;
+    let words = Words::of_session(connection, fork.key)?;
     let (mut counts, mut bytes, mut next) = ([0_i64; 4], 0, None);
-    while let Some(row) = rows.next()? {
+    while bytes < STEP_BYTES
+        && let Some(row) = rows.next()?
+    {
         let stored = messages::read(row)?;
-        messages::insert(&transaction, fork.key, &words, &stored)?;
+        messages::insert(connection, fork.key, &words, &stored)?;
         counts[usize::from(role_number(stored.message.role))] += 1;
-        bytes += integer(messages::bytes(&stored.message));
+        bytes += messages::bytes(&stored.message);
         next = Some(stored.position + 1);
     }
     let [system, user, assistant, tool] = counts;
     let sql =
         "UPDATE sessions SET system = system + ?2, user = user + ?3, assistant = assistant + ?4, tool = tool + ?5,
              bytes = bytes + ?6 WHERE key = ?1";
-    transaction.prepare_cached(sql)?.execute(params![fork.key, system, user, assistant, tool, bytes])?;
+    let added = params![fork.key, system, user, assistant, tool, integer(bytes)];
+    connection.prepare_cached(sql)?.execute(added)?;
     if let Some(next) = next {
-        vectors::copy(&transaction, fork.source, fork.key, fork.next..next)?;
+        vectors::copy(connection, fork.source, fork.key, fork.next..next)?;
     }
-    let step = match next {
-        Some(next) => Step::More(Fork { next, ..fork.clone() }),
-        None => {
-            must_be_whole(&transaction, fork)?;
-            segments::copy(&transaction, fork.source, fork.key, fork.messages)?;
-            transaction.prepare_cached("UPDATE sessions SET state = ?2 WHERE key = ?1")?.execute([fork.key, LIVE])?;
-            Step::Done
-        }
-    };
-    drop(rows);
-    drop(statement);
-    transaction.commit()?;
-    Ok(step)
+    Ok(Step::More(match next {
+        Some(next) => Fork { next, ..fork.clone() },
+        // From the roots down.
+        None => Fork { segment: Some((i64::MAX, i64::MAX)), ..fork.clone() },
+    }))
+}
+
+fn copy_segments(connection: &Connection, fork: &Fork, last: (i64, i64)) -> Result<Step, StoreError> {
+    let copied = segments::copy_some(connection, fork, last, STEP, STEP_BYTES)?;
+    if copied.is_some() {
+        return Ok(Step::More(Fork { segment: copied, ..fork.clone() }));
+    }
+    must_be_whole(connection, fork)?;
+    connection.prepare_cached("UPDATE sessions SET state = ?2 WHERE key = ?1")?.execute([fork.key, LIVE])?;
+    Ok(Step::Done)
 }
 
 /// That nobody removed the session, or messages of it, while it was copied.
 fn must_be_whole(connection: &Connection, fork: &Fork) -> Result<(), StoreError> {
     let sql = "SELECT s.system + s.user + s.assistant + s.tool FROM sessions s WHERE s.key = ?1";
     let copied: i64 = connection.prepare_cached(sql)?.query_row([fork.key], |row| row.get(0))?;
-    if natural(copied) == fork.messages { Ok(()) } else { Err(StoreError::NoPosition(fork.end)) }
+    // A position never comes back: where the last message still is, all before it is as it was, and so are their segments.
+    let sql = "SELECT 1 FROM messages WHERE session = ?2
+         AND position = (SELECT max(c.position) FROM messages c WHERE c.session = ?1)";
+    let is_there = fork.messages == 0 || connection.prepare_cached(sql)?.exists([fork.key, fork.source])?;
+    let is_whole = is_there && natural(copied) == fork.messages;
+    if is_whole { Ok(()) } else { Err(StoreError::NoPosition(fork.end)) }
 }
 
 /// Gives up the forks of a process that ended.

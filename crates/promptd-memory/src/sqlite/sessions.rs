@@ -32,6 +32,8 @@ pub(super) struct Fork {
     pub(super) end: u64,
     /// How many messages it will have.
     pub(super) messages: u64,
+    /// The segment that was copied last, by level and first message; `None`: messages are copied still.
+    pub(super) segment: Option<(i64, i64)>,
 }
 
 /// A session that is there.
@@ -167,7 +169,7 @@ pub(super) fn begin_fork(
     // Vectors that are made from now on are made for the copy too.
     let sql = "UPDATE sessions SET vectors_to = (SELECT min(s.vectors_to, ?3) FROM sessions s WHERE s.key = ?2) WHERE key = ?1";
     connection.prepare_cached(sql)?.execute(params![key, source.key, integer(end)])?;
-    Ok(Fork { key, source: source.key, next: 0, end, messages: last.map_or(0, natural) })
+    Ok(Fork { key, source: source.key, next: 0, end, messages: last.map_or(0, natural), segment: None })
 }
 
 fn read(row: &Row<'_>) -> Result<SessionRow, StoreError> {

@@ -327,6 +327,39 @@ fn vacuum_gives_room_back() {
 }
 
 #[test]
+fn a_copy_is_made_in_small_steps_and_given_up_where_what_it_copies_changes() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    append(&store, "s", 0..300, "text");
+    suite::segments::summarise(&store, "s", &"long ".repeat(4_000));
+    drop(store);
+    let connection = connection::writing(&home.path().join("conversations.db")).unwrap();
+    let count = |table: &str| {
+        let sql = format!("SELECT count(*) FROM {table}");
+        connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let copy = |to: &str, cut_after: usize| -> Result<Vec<[i64; 2]>, StoreError> {
+        let mut fork = sessions::begin_fork(&connection, &key("s"), None, &key(to), 0).unwrap();
+        let mut grown = Vec::new();
+        loop {
+            if grown.len() == cut_after {
+                remove::truncate(&connection, &key("s"), 250, None, 0).unwrap();
+            }
+            let before = [count("messages"), count("segments")];
+            match chores::copy_some(&connection, &fork)? {
+                chores::Step::More(next) => fork = next,
+                chores::Step::Done => return Ok(grown),
+            }
+            grown.push([count("messages") - before[0], count("segments") - before[1]]);
+        }
+    };
+    // 200 messages, or 256 KiB of summaries, at once.
+    let steps = [[200, 0], [100, 0], [0, 0], [0, 14], [0, 14], [0, 2]];
+    assert_eq!(copy("t", usize::MAX), Ok(steps.to_vec()));
+    assert_eq!(copy("u", 4), Err(StoreError::NoPosition(300)));
+}
+
+#[test]
 fn a_copy_that_a_process_did_not_finish_is_removed() {
     let home = TempDir::new().unwrap();
     append(&open(home.path()), "s", 0..10, "text");

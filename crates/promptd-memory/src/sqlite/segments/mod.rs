@@ -12,7 +12,7 @@ pub(super) use self::{
     planning::{add, due, unplanned},
     tree::{page, summarised_to, tree},
 };
-use super::sessions::{LIVE, integer, natural};
+use super::sessions::{Fork, LIVE, integer, natural};
 use crate::{SegmentState, StoreError, StoredSegment};
 
 /// What [`read`] reads.
@@ -89,25 +89,42 @@ pub(super) fn remove_some(connection: &Connection, session: i64, most: usize) ->
     Ok(connection.prepare_cached(sql)?.execute([session, most])? > 0)
 }
 
-/// Copies the segments of the first messages of a session to another one.
-pub(super) fn copy(connection: &Connection, from: i64, to: i64, messages: u64) -> Result<(), StoreError> {
-    let copied = "INSERT INTO segments (session, level, start, stop, start_seconds, start_nanoseconds, stop_seconds,
-             stop_nanoseconds, tokens, target_tokens, state, summary, summary_tokens, since)
-         SELECT ?2, level, start, stop, start_seconds, start_nanoseconds, stop_seconds, stop_nanoseconds, tokens,
-             target_tokens, state, summary, summary_tokens, since
-         FROM segments WHERE session = ?1 AND stop <= ?3 ORDER BY level, start";
-    connection.prepare_cached(copied)?.execute(params![from, to, integer(messages)])?;
-    // Of two sessions the segments of one level begin at different messages, so that each has one counterpart.
-    let linked = "UPDATE segments AS g SET (parent, until) = (
-             SELECT p.key, o.until FROM segments o
-             JOIN segments q ON q.key = o.parent
-             JOIN segments p ON p.session = ?2 AND p.level = q.level AND p.start = q.start
-             WHERE o.session = ?1 AND o.level = g.level AND o.start = g.start)
-         WHERE g.session = ?2 AND EXISTS (
-             SELECT 1 FROM segments o JOIN segments q ON q.key = o.parent
-             WHERE o.session = ?1 AND o.level = g.level AND o.start = g.start AND q.stop <= ?3)";
-    connection.prepare_cached(linked)?.execute(params![from, to, integer(messages)])?;
-    Ok(())
+/// Copies some of the segments that a fork has: those after `last`, from the roots down; gives the last of them, `None`: there are
+/// no more. At most so many, and so many bytes of summaries but for the last one.
+pub(super) fn copy_some(
+    connection: &Connection,
+    fork: &Fork,
+    last: (i64, i64),
+    most: usize,
+    max_bytes: u64,
+) -> Result<Option<(i64, i64)>, StoreError> {
+    let sql = "SELECT key, level, start, octet_length(summary) FROM segments
+         WHERE session = ?1 AND stop <= ?2 AND (level, start) < (?3, ?4) ORDER BY level DESC, start DESC LIMIT ?5";
+    let mut statement = connection.prepare_cached(sql)?;
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![fork.source, integer(fork.messages), last.0, last.1, most])?;
+    // Of two sessions the segments of one level begin at different messages, so that each has one counterpart. A parent that had no
+    // summary when it was copied does not stand for its children yet.
+    let copied = format!(
+        "INSERT INTO segments (session, parent, level, start, stop, start_seconds, start_nanoseconds, stop_seconds,
+             stop_nanoseconds, tokens, target_tokens, state, summary, summary_tokens, since, until)
+         SELECT ?2, p.key, o.level, o.start, o.stop, o.start_seconds, o.start_nanoseconds, o.stop_seconds, o.stop_nanoseconds,
+             o.tokens, o.target_tokens, o.state, o.summary, o.summary_tokens, o.since,
+             CASE p.state WHEN {SUMMARISED} THEN o.until ELSE {ALWAYS} END
+         FROM segments o LEFT JOIN segments q ON q.key = o.parent
+         LEFT JOIN segments p ON p.session = ?2 AND p.level = q.level AND p.start = q.start
+         WHERE o.key = ?1"
+    );
+    let mut copy = connection.prepare_cached(&copied)?;
+    let (mut reached, mut bytes) = (None, 0);
+    while bytes < max_bytes
+        && let Some(row) = rows.next()?
+    {
+        copy.execute([row.get::<_, i64>(0)?, fork.key])?;
+        bytes += natural(row.get(3)?);
+        reached = Some((row.get(1)?, row.get(2)?));
+    }
+    Ok(reached)
 }
 
 /// The sessions whose tree is not one: its leaves follow each other from the first message on, and every other segment

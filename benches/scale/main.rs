@@ -20,6 +20,8 @@
     reason = "a benchmark"
 )]
 
+#[path = "../common/document.rs"]
+mod document;
 #[path = "../load/drive.rs"]
 #[expect(dead_code, reason = "what the load bench alone uses")]
 mod drive;
@@ -47,6 +49,8 @@ mod resident;
 mod site;
 mod watches;
 mod workspaces;
+#[path = "../common/zipf.rs"]
+mod zipf;
 
 use std::{process::ExitCode, time::Duration};
 

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, fs};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{fleet, followers, layers, linear, plot, replicas, resident, watches, workspaces};
+use crate::{document, fleet, followers, layers, linear, plot, replicas, resident, watches, workspaces};
 
 const JSON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scale.json");
 const PLOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/linear.svg");
@@ -91,8 +91,8 @@ impl Record {
         if let Some(growths) = &self.linear {
             fs::write(PLOT, plot::draw(growths)).unwrap();
         }
-        replace(PERFORMANCE, "scale", &self.markdown());
-        replace(SCALING, "replicas", &self.replicas_markdown());
+        document::replace(PERFORMANCE, "scale", &self.markdown());
+        document::replace(SCALING, "replicas", &self.replicas_markdown());
     }
 }
 
@@ -108,13 +108,4 @@ fn growth_table(growths: &[linear::Growth]) -> String {
         let _ = writeln!(text, "| {part} | {does} | {largest} | {} | {most:.2} |", times.join(" | "));
     }
     text
-}
-
-/// Replaces what is between a document's markers.
-fn replace(document: &str, marker: &str, text: &str) {
-    let (begin, end) = (format!("<!-- {marker}:begin -->\n"), format!("<!-- {marker}:end -->"));
-    let before = fs::read_to_string(document).unwrap();
-    let (head, rest) = before.split_once(&begin).unwrap();
-    let (_, tail) = rest.split_once(&end).unwrap();
-    fs::write(document, format!("{head}{begin}\n{}\n{end}{tail}", text.trim_end())).unwrap();
 }

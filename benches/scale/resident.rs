@@ -13,13 +13,12 @@ use crate::{
     process::Served,
     requests,
     workspaces::id,
+    zipf::Zipf,
 };
 
 /// The bytes that stay loaded, where there are so many workspaces of 28 KB; of fewer the same share.
 const RESIDENT: usize = 200_000_000;
 const WORKSPACES: usize = 50_000;
-/// The first is called twice as often as the second, three times as often as the third.
-const ZIPF: f64 = 1.0;
 
 /// Calls a second, compared with those of the server that keeps all loaded, are at least so many.
 const RATIO: f64 = 0.6;
@@ -57,7 +56,7 @@ pub async fn measure(folder: &Path, workspaces: usize, rounds: usize, bar: &Prog
     let all = Served::with(folder, &[]);
     let admin = Pages::free();
     let few = Served::with(folder, &["--resident", &resident.to_string(), "--admin", &admin.address]);
-    let mut draws = Draws::new(workspaces);
+    let mut draws = Draws(Zipf::new(workspaces));
     let mut calls = Vec::new();
     for shape in [Shape { connections: 1, streams: 1 }, Shape { connections: 4, streams: 16 }] {
         bar.set_message(format!("calling by Zipf's law, {shape}"));
@@ -96,22 +95,9 @@ async fn compare(shape: Shape, rounds: usize, servers: [&Served; 2], admin: &Pag
 }
 
 /// Requests to workspaces drawn by Zipf's law.
-struct Draws {
-    /// The sums of the weights up to each workspace.
-    sums: Vec<f64>,
-    state: u64,
-}
+struct Draws(Zipf);
 
 impl Draws {
-    fn new(workspaces: usize) -> Self {
-        let weights = (1..=workspaces).map(|rank| (rank as f64).powf(-ZIPF));
-        let sums = weights.scan(0.0, |sum, weight| {
-            *sum += weight;
-            Some(*sum)
-        });
-        Self { sums: sums.collect(), state: 0x9E37_79B9_7F4A_7C15 }
-    }
-
     fn requests(&mut self, calls: usize) -> Vec<AssemblePromptRequest> {
         (0..calls)
             .map(|n| AssemblePromptRequest { workspace_id: id(self.draw()), ..requests::request(n % 1_000) })
@@ -121,13 +107,7 @@ impl Draws {
     fn draw(&mut self) -> usize {
         /// A prime, so that what is called often is not side by side.
         const STRIDE: usize = 7_919;
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        let uniform = (self.state >> 11) as f64 / (1_u64 << 53) as f64;
-        let at = uniform * self.sums.last().unwrap();
-        let rank = self.sums.partition_point(|sum| *sum <= at).min(self.sums.len() - 1);
-        rank * STRIDE % self.sums.len()
+        self.0.draw() * STRIDE % self.0.ranks()
     }
 }
 
@@ -180,7 +160,7 @@ impl Figures {
     pub fn markdown(&self) -> String {
         let [all, few] = self.memory.map(|bytes| bytes / 1_000_000);
         let mut text = format!(
-            "{} workspaces, called by Zipf's law with the exponent {ZIPF:.1}: all loaded ({all} MB of memory) beside \
+            "{} workspaces, called by Zipf's law with the exponent 1.0: all loaded ({all} MB of memory) beside \
              `workspaces.resident` of {} MB ({few} MB of memory).\n\n\
              | shape | found loaded | calls/s, all | calls/s | ratio | p99 µs, all | p99 µs | 99 of 100 waits, at most |\n\
              |---|--:|--:|--:|--:|--:|--:|--:|\n",

@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { test } from "node:test";
+import { after, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
 
 import { running } from "./fixture.mjs";
 import { HOSTILE } from "./hostile.mjs";
+import { memoryWith, startModel } from "./model.mjs";
 import { open, skip, until } from "./page.mjs";
 import { call } from "./service.mjs";
 
@@ -18,11 +20,24 @@ const SHAPES = [
   { scheme: "dark", width: 360 },
 ];
 
-const fixture = running({ workspaces: { hostile: HOSTILE }, settings: { memory: { store: "memory" } } }, async ({ inspector }) => {
+const model = await startModel("w".repeat(300));
+after(() => model.stop());
+const fixture = running({ workspaces: { hostile: HOSTILE }, settings: { memory: memoryWith(model) } }, async ({ inspector }) => {
   const roles = ["ROLE_USER", "ROLE_ASSISTANT", "ROLE_SYSTEM"];
-  const messages = roles.map((role, index) => ({ id: String(index), role, name: "Dana", content: `Is berth ${index} free? ${"w".repeat(400)}` }));
-  const { status } = await call(inspector, "SessionService/AppendMessages", { workspaceId: "hostile", sessionId: "said", messages });
-  assert.equal(status, 200);
+  const messages = Array.from({ length: 60 }, (_, index) => ({ id: String(index), role: roles[index % 3], name: "Dana", content: `Is berth ${index} free? ${"w".repeat(400)}` }));
+  const ask = async (method, request) => {
+    const { status, answer } = await call(inspector, `SessionService/${method}`, { workspaceId: "hostile", ...request });
+    assert.equal(status, 200);
+    return answer;
+  };
+  await ask("AppendMessages", { sessionId: "said", messages });
+  // Until there is a segment that sums others up.
+  for (let parent; !parent; await wait(500)) {
+    const { segments = [] } = await ask("ListSegments", { sessionId: "said" });
+    parent = segments.find(({ segment }) => segment.level > 0 && segment.summary)?.segment;
+    const child = segments.find(({ segment }) => segment.parentId === parent?.id)?.segment;
+    if (parent) VIEWS.push("segments?session=said", `segments?session=said&segment=${child.id}`);
+  }
 });
 
 // What axe finds once the view has settled: nothing on the way to it.

@@ -1,14 +1,18 @@
 // Stored conversations on the page: sessions as they go on, what recall finds, what a session's prompt is made of.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
+import { after, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
 
 import { running } from "./fixture.mjs";
+import { memoryWith, startModel } from "./model.mjs";
 import { open, skip, until } from "./page.mjs";
 import { call, serve } from "./service.mjs";
 
 const MARKUP = "<img src=x onerror=\"window.taken=1\"><b>bold</b>";
-const fixture = running({ settings: { memory: { store: "memory" } } });
+const TABS = ["sessions", "segments", "recall", "context"];
+const model = await startModel(MARKUP);
+const fixture = running({ settings: { memory: memoryWith(model) } });
+after(() => model.stop());
 
 const visit = (path, options) => open(fixture.browser, `${fixture.service.inspector}/${path}`, options);
 const ask = async (method, request) => {
@@ -25,11 +29,11 @@ const say = (sessionId, from, count) => ask("AppendMessages", {
 
 test("the tabs are there only where conversations are stored", { skip }, async () => {
   const without = await serve();
-  for (const [service, expected] of [[fixture.service, ["sessions", "recall", "context"]], [without, []]]) {
+  for (const [service, expected] of [[fixture.service, TABS], [without, []]]) {
     const page = await open(fixture.browser, `${service.inspector}/#/w/example/prompt`);
     await until(page, () => document.querySelector("[data-view=prompt]"));
     const tabs = await page.$$eval("[data-tab]", (all) => all.map((tab) => tab.dataset.tab));
-    assert.deepEqual(tabs.filter((tab) => ["sessions", "recall", "context"].includes(tab)), expected);
+    assert.deepEqual(tabs.filter((tab) => TABS.includes(tab)), expected);
     await page.done();
   }
   await without.stop();
@@ -69,10 +73,59 @@ test("a session's counts are the service's, and its messages come as they are sa
   await page.done();
 });
 
+// The session's segments, once all have their summaries and none is added any more.
+async function segmentsOf(sessionId) {
+  for (let before = "", tries = 0; tries < 60; tries += 1) {
+    const { segments = [] } = await ask("ListSegments", { sessionId, pageSize: 1000 });
+    const now = JSON.stringify(segments);
+    if (now === before && segments.length && segments.every(({ segment }) => segment.summary)) return segments;
+    before = now;
+    await wait(1_500); // longer than the planner rests
+  }
+  return assert.fail("the segments do not settle");
+}
+
+test("the tree of segments is the service's, with what the prompt shows of it", { skip }, async () => {
+  const topics = ["the harbour opens at six ", "bread needs flour ", "a train "];
+  const message = (index) => ({ id: String(index), role: index % 2 ? "ROLE_ASSISTANT" : "ROLE_USER", content: `${index} ${topics[Math.floor(index / 11) % 3].repeat(4)}` });
+  await ask("AppendMessages", { sessionId: "tree", messages: Array.from({ length: 120 }, (_, index) => message(index)) });
+  await segmentsOf("tree");
+  // What was made is in prompts from the next message on.
+  await ask("AppendMessages", { sessionId: "tree", messages: [message(120)] });
+  const all = (await segmentsOf("tree")).map(({ segment }) => segment);
+  assert.ok(all.some(({ level }) => level === 2), JSON.stringify(all));
+  const turn = { inputs: { max_context_tokens: 900 } };
+  const request = { workspaceId: "example", profile: "kern", turn: { ...turn, sessionId: "tree" } };
+  const { answer } = await call(fixture.service.inspector, "PromptService/AssemblePrompt", request);
+  const carried = answer.conversationWindow.summaryIds;
+  assert.ok(carried.length > 0 && carried.length < all.length, `${carried.length} of ${all.length}`);
+
+  const page = await visit("#/w/example/segments?profile=kern&session=tree", { storage: { "promptd.turn.example": JSON.stringify(turn) } });
+  const shown = (page) => page.$$eval("[data-segment]", (all) => all.map((each) => each.dataset.segment));
+  await until(page, () => document.querySelector("[data-segment]"));
+  const start = (one, other) => Number(one.messageStart ?? 0) - Number(other.messageStart ?? 0);
+  assert.deepEqual(await shown(page), all.filter(({ parentId }) => !parentId).sort(start).map(({ id }) => id));
+  for (let closed = await page.$("[aria-expanded=false]"); closed; closed = await page.$("[aria-expanded=false]")) await closed.click();
+  const below = (parentId) => all.filter((each) => (each.parentId ?? "") === parentId).sort(start).flatMap(({ id }) => [id, ...below(id)]);
+  assert.deepEqual(await shown(page), below(""));
+
+  const { id, summary } = all.at(-1);
+  await page.click(`[data-segment="${id}"]`);
+  assert.equal(await until(page, (id) => document.querySelector(`[data-summary="${id}"]`)?.textContent, id), summary);
+  await page.click("[data-view=segments] input[type=checkbox]");
+  const inContext = await until(page, (count) => {
+    const ids = [...document.querySelectorAll("[data-segment][data-carried=true]")].map((each) => each.dataset.segment);
+    return ids.length === count && ids;
+  }, carried.length);
+  assert.deepEqual(new Set(inContext), new Set(carried));
+  assert.deepEqual(await shown(page), inContext);
+  await page.done();
+});
+
 test("what was said is found as the service finds it", { skip }, async () => {
   await say("searched", 0, 4);
   // Before a message has its vector it may come at another place.
-  while ((await ask("GetRecallStats", {})).vectorsWaiting) await delay(100);
+  while ((await ask("GetRecallStats", {})).vectorsWaiting) await wait(100);
   const page = await visit("#/w/example/recall");
   const stats = await ask("GetRecallStats", {});
   await until(page, (said) => document.querySelector("[data-stats]").textContent.startsWith(said), `${stats.messages} messages · ${stats.sessions} session`);
@@ -117,8 +170,9 @@ test("what is said stays text", { skip }, async () => {
     { id: MARKUP, role: "ROLE_USER", content: `markup ${MARKUP}`, name: MARKUP },
     { id: "2", role: "ROLE_ASSISTANT", toolCalls: [{ id: "c", name: MARKUP, argumentsJson: JSON.stringify({ a: MARKUP }) }] },
   ] });
-  for (const [path, shown] of [["sessions?session=hostile", "[data-position]"], ["recall?query=markup", "[data-recalled]"]]) {
+  for (const [path, shown] of [["sessions?session=hostile", "[data-position]"], ["recall?query=markup", "[data-recalled]"], ["segments?session=tree", "[data-summary]"]]) {
     const page = await visit(`#/w/example/${path}`);
+    if (path.startsWith("segments")) await (await page.waitForSelector("[data-segment]")).click();
     await until(page, (shown) => document.querySelector(shown), shown);
     const made = await page.evaluate(() => [window.taken ?? null, document.querySelectorAll("main img, main b, main script").length]);
     assert.deepEqual(made, [null, 0], path);

@@ -7,6 +7,7 @@ import { latest } from "../latest.js";
 import { watchSession } from "../live.js";
 import { format as address } from "../router.js";
 import { back } from "../split.js";
+import { withSession } from "./choice.js";
 import { duration, message, roles } from "./words.js";
 
 const MOST_SHOWN = 50;
@@ -36,8 +37,7 @@ export class SessionDetail {
     if (!id) return replace(this.element, h("p", { class: "empty" }, "Choose a session to see its messages as they come."));
     const { state, update, navigate, report } = this.context;
     const use = () => {
-      const { conversation, session_position, session_held_cut, ...turn } = state.turn;
-      update({ turn: { ...turn, session_id: id } });
+      update({ turn: withSession(state.turn, id) });
       navigate("context");
     };
     replace(this.facts);

@@ -6,11 +6,12 @@ import { findingLines } from "../finding.js";
 import * as format from "../format.js";
 import { latest } from "../latest.js";
 import { assemble, follow } from "../prompt/assembly.js";
+import { newestSessions, offer, withSession } from "../sessions/choice.js";
 import { shares } from "../shares.js";
 import { scrolled } from "../split.js";
 
 const KINDS = ["system", "summary", "messages"];
-const MOST_OFFERED = 100;
+const OWN = "None: the turn's own conversation";
 
 export const view = { id: "context", title: "Context", needsWorkspace: true, needsMemory: true, mount };
 
@@ -20,22 +21,16 @@ function mount(root, context) {
   const body = h("div", { class: "stack" });
   const loading = latest(context.report);
   const load = () => loading.run(async (signal) => {
-    const { sessions = [] } = await rpc.call("SessionService/ListSessions", { workspaceId: state.workspaceId, pageSize: MOST_OFFERED }, { signal });
-    offer(sessions.map(({ id }) => id));
+    const ids = await newestSessions(rpc.call, state.workspaceId, signal);
+    offer(session, ids, state.turn.session_id ?? "", OWN);
   });
-  const offer = (ids) => {
-    const { session_id: own = "" } = state.turn;
-    const all = own && !ids.includes(own) ? [own, ...ids] : ids;
-    replace(session, h("option", { value: "", selected: own === "" }, "None: the turn's own conversation"),
-      all.map((id) => h("option", { value: id, selected: id === own }, id)));
-  };
   const draw = () => {
     const { prompt, promptError } = state;
     replace(body, promptError && errorCard(promptError), prompt && !promptError && account(prompt, context));
   };
 
   replace(root, h("div", { class: "view-head" }, h("h1", {}, "Context"), h("label", { class: "check choice" }, "Session", session)), body);
-  offer([]);
+  offer(session, [], state.turn.session_id ?? "", OWN);
   load();
   draw();
   assemble();
@@ -47,10 +42,6 @@ function mount(root, context) {
     },
     destroy: () => loading.stop(),
   };
-}
-
-function withSession({ conversation, session_id, session_position, session_held_cut, ...turn }, id) {
-  return id ? { ...turn, session_id: id } : turn;
 }
 
 /** Which of the three a section belongs to. @param {object} section @param {object[]} messages of the prompt @returns {"system"|"summary"|"messages"} */

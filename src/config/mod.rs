@@ -139,6 +139,8 @@ pub struct Memory {
     pub embed: Option<Model>,
     /// The model that says summaries; `None`: none are made.
     pub summarise: Option<SummariseModel>,
+    /// Which notes are summed up.
+    pub notes: Notes,
 }
 
 /// A model of a server.
@@ -169,6 +171,20 @@ pub struct SummariseModel {
     pub segment_profile: Id,
     /// The profile of requests for the summary of summaries.
     pub rollup_profile: Id,
+    /// The profile of requests for the summary of notes.
+    pub notes_profile: Id,
+}
+
+/// Which notes of a workspace are summed up.
+#[cfg(feature = "memory")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notes {
+    /// Where they are.
+    pub files: promptd_core::profile::FilePattern,
+    /// How many: the last ones before the newest.
+    pub most: usize,
+    /// How many tokens their summary may have.
+    pub target_tokens: u32,
 }
 
 /// Absolute paths of PEM files.

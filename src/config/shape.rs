@@ -125,6 +125,10 @@ pub(super) const NAME: Shape = Shape::Text(Text::like(r"^[\s\S]"));
 #[cfg(any(feature = "etcd", feature = "memory"))]
 pub(super) const ID: Shape = Shape::Text(Text::like("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"));
 
+/// A path below a workspace, with `?` in the file's name.
+#[cfg(feature = "memory")]
+pub(super) const NOTES: Shape = Shape::Text(Text::like(r"^([^/?\\]+/)*[^/?\\]*\?[^/\\]*$"));
+
 /// Members of etcd: hosts, each with a port.
 #[cfg(feature = "etcd")]
 pub(super) const MEMBERS: Shape =

@@ -20,7 +20,7 @@ use super::shape::{
 #[cfg(feature = "etcd")]
 use super::shape::{MEMBERS, PREFIX};
 #[cfg(feature = "memory")]
-use super::shape::{MODEL_SERVER, NAME};
+use super::shape::{MODEL_SERVER, NAME, NOTES};
 
 /// One setting.
 #[derive(Debug, Clone, Copy)]
@@ -496,6 +496,13 @@ pub const TABLE: &[Setting] = &[
     ),
     #[cfg(feature = "memory")]
     fixed(
+        "memory.models.summarise.notes_profile",
+        ID,
+        "kern-notes-summary",
+        "The profile of requests for the summary of daily notes, with the inputs `notes` and `target_tokens`.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
         "memory.segments.min_messages",
         Shape::Count { least: 1 },
         "3",
@@ -576,6 +583,27 @@ pub const TABLE: &[Setting] = &[
         Shape::Count { least: 1 },
         "1500",
         "How many tokens the summary of a rollup may have.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.notes.files",
+        NOTES,
+        "notes/????-??-??.md",
+        "A workspace's daily notes: a path whose file name has a `?` for each digit of a date. Those before the greatest name are summed up.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.notes.most",
+        Shape::Count { least: 1 },
+        "5",
+        "How many notes are summed up: the last ones before the greatest name.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
+        "memory.notes.target_tokens",
+        Shape::Count { least: 1 },
+        "1000",
+        "How many tokens the summary of notes may have.",
     ),
     #[cfg(feature = "otlp")]
     fixed(

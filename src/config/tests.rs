@@ -96,6 +96,7 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
                 _,
             ) => json!(0.5),
             ("memory.keep.age", _) => json!("77s"),
+            ("memory.notes.files", _) => json!("days/????.md"),
             ("memory.models.embed.url" | "memory.models.summarise.url", _) => json!("https://models.internal/v1"),
             ("memory.models.embed.tokens_per_hour" | "memory.models.summarise.tokens_per_hour", _) => json!(77),
             ("record.max_bytes" | "memory.keep.bytes" | "workspaces.resident", _) => json!("77MiB"),

@@ -12,7 +12,7 @@ import { open, skip, until } from "./page.mjs";
 import { call } from "./service.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const VIEWS = ["prompt", "compare", "findings", "skills", "profiles", "history", "sent", "reply", "sessions", "sessions?session=said", "recall?query=berth", "context"];
+const VIEWS = ["prompt", "compare", "findings", "skills", "profiles", "history", "sent", "reply", "sessions", "sessions?session=said", "recall?query=berth", "context", "notes"];
 const SHAPES = [
   { scheme: "light", width: 1280 },
   { scheme: "dark", width: 1280 },
@@ -22,7 +22,8 @@ const SHAPES = [
 
 const model = await startModel("w".repeat(300));
 after(() => model.stop());
-const fixture = running({ workspaces: { hostile: HOSTILE }, settings: { memory: memoryWith(model) } }, async ({ inspector }) => {
+const NOTES = Object.fromEntries([1, 2, 3].map((day) => [`notes/2026-03-0${day}.md`, "It rained. ".repeat(100)]));
+const fixture = running({ workspaces: { hostile: { ...HOSTILE, ...NOTES } }, settings: { memory: memoryWith(model) } }, async ({ inspector }) => {
   const roles = ["ROLE_USER", "ROLE_ASSISTANT", "ROLE_SYSTEM"];
   const messages = Array.from({ length: 60 }, (_, index) => ({ id: String(index), role: roles[index % 3], name: "Dana", content: `Is berth ${index} free? ${"w".repeat(400)}` }));
   const ask = async (method, request) => {
@@ -38,6 +39,9 @@ const fixture = running({ workspaces: { hostile: HOSTILE }, settings: { memory: 
     const child = segments.find(({ segment }) => segment.parentId === parent?.id)?.segment;
     if (parent) VIEWS.push("segments?session=said", `segments?session=said&segment=${child.id}`);
   }
+  // And a summary of notes.
+  await call(inspector, "PromptService/AssemblePrompt", { workspaceId: "hostile", profile: "kern", turn: { sessionId: "said" } });
+  while (!(await ask("ListNotesSummaries", {})).summaries?.length) await wait(100);
 });
 
 // What axe finds once the view has settled: nothing on the way to it.

@@ -9,9 +9,10 @@ import { open, skip, until } from "./page.mjs";
 import { call, serve } from "./service.mjs";
 
 const MARKUP = "<img src=x onerror=\"window.taken=1\"><b>bold</b>";
-const TABS = ["sessions", "segments", "recall", "context"];
+const TABS = ["sessions", "segments", "notes", "recall", "context"];
 const model = await startModel(MARKUP);
-const fixture = running({ settings: { memory: memoryWith(model) } });
+const NOTES = Object.fromEntries([1, 2, 3, 4, 5, 6, 7].map((day) => [`notes/2026-03-0${day}.md`, `On day ${day} berth ${day} was painted. ${"It rained. ".repeat(40)}`]));
+const fixture = running({ workspaces: { noted: NOTES }, settings: { memory: memoryWith(model) } });
 after(() => model.stop());
 
 const visit = (path, options) => open(fixture.browser, `${fixture.service.inspector}/${path}`, options);
@@ -119,6 +120,26 @@ test("the tree of segments is the service's, with what the prompt shows of it", 
   }, carried.length);
   assert.deepEqual(new Set(inContext), new Set(carried));
   assert.deepEqual(await shown(page), inContext);
+  await page.done();
+});
+
+test("the notes before the newest are summed up, shown, and in the next prompt", { skip }, async () => {
+  const workspaceId = "noted";
+  const say = (id) => ask("AppendMessages", { workspaceId, sessionId: "s", messages: [{ id, role: "ROLE_USER", content: "What was painted?" }] });
+  const prompt = async () => {
+    const { answer } = await call(fixture.service.inspector, "PromptService/AssemblePrompt", { workspaceId, profile: "kern", turn: { sessionId: "s" } });
+    return answer.messages[0].content;
+  };
+  const page = await visit("#/w/noted/notes");
+  await until(page, () => document.querySelector("[data-view=notes] .empty"));
+  await say("1");
+  assert.doesNotMatch(await prompt(), /<notes_summary>/);
+  const shown = await until(page, () => document.querySelector("[data-notes='0']")?.textContent);
+  const { summaries } = await ask("ListNotesSummaries", { workspaceId });
+  assert.deepEqual(summaries.map(({ firstNote, lastNote }) => [firstNote, lastNote]), [["notes/2026-03-02.md", "notes/2026-03-06.md"]]);
+  assert.ok(shown.includes(summaries[0].summary), shown);
+  await say("2");
+  assert.ok((await prompt()).includes(`<notes_summary>\n${summaries[0].summary.trim()}\n</notes_summary>`));
   await page.done();
 });
 

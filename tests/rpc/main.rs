@@ -24,6 +24,8 @@ mod limits;
 mod mcp;
 mod metadata;
 mod nested;
+#[cfg(feature = "memory")]
+mod notes;
 mod pages;
 mod peers;
 mod raw;

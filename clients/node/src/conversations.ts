@@ -3,7 +3,7 @@ import type { Caller } from "./caller.js";
 import * as pb from "./gen/promptd/v1/session_pb.js";
 import { pages, present } from "./pages.js";
 import type {
-  Appended, CallOptions, ConversationMessage, Given, Recalled, RecallStats, SessionChange, StoredMessage, StoredSegment,
+  Appended, CallOptions, ConversationMessage, Given, NotesSummaries, Recalled, RecallStats, SessionChange, StoredMessage, StoredSegment,
   StoredSession,
 } from "./plain.js";
 import { follow } from "./watch.js";
@@ -66,6 +66,11 @@ export class Conversations {
     const page = (pageToken: string) =>
       this.#caller.plain(method.listSegments, { workspaceId, sessionId, pageSize: PAGE_SIZE, pageToken }, call);
     yield* pages(page, ({ segments }) => segments);
+  }
+
+  /** The summaries of a workspace's daily notes, those made last first, and why there is no newer one. */
+  async notes(workspaceId: string, call?: CallOptions): Promise<NotesSummaries> {
+    return this.#caller.plain(method.listNotesSummaries, { workspaceId }, call);
   }
 
   /** A whole session as JSON lines, some at a time. Where it breaks, it begins again with another call. */

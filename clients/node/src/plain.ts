@@ -75,6 +75,7 @@ export interface PromptDiff extends Shown<pb.DiffPromptResponse> {}
 export interface StoredSession extends Shown<sessions.Session> {}
 export interface StoredMessage extends Shown<sessions.StoredMessage> {}
 export interface StoredSegment extends Shown<sessions.StoredSegment> {}
+export interface NotesSummaries extends Shown<sessions.ListNotesSummariesResponse> {}
 export interface RecalledMessage extends Shown<sessions.RecalledMessage> {}
 export interface Recalled extends Shown<sessions.RecallResponse> {}
 export interface RecallStats extends Shown<sessions.GetRecallStatsResponse> {}

@@ -82,6 +82,12 @@ impl Conversations {
         }
     }
 
+    /// The summaries of a workspace's daily notes, those made last first, and why there is no newer one.
+    pub async fn notes(&self, workspace: &str) -> Result<proto::ListNotesSummariesResponse, Error> {
+        let request = proto::ListNotesSummariesRequest { workspace_id: workspace.into() };
+        self.0.unary(method!("SessionService", "ListNotesSummaries"), &request).await
+    }
+
     /// A whole session as JSON lines.
     pub async fn export(&self, workspace: &str, session: &str) -> Result<Export, Error> {
         let request = proto::ExportSessionRequest { workspace_id: workspace.into(), session_id: session.into() };

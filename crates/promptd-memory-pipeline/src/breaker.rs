@@ -1,6 +1,9 @@
 //! When a model is taken to be away, and when a job is tried again.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use tokio::time::Instant;
 
@@ -15,9 +18,12 @@ const FIRST_WAIT: Duration = Duration::from_secs(2);
 /// … up to this.
 const MAX_WAIT: Duration = Duration::from_secs(3_600);
 
-/// Whether the model's server is there. While it is away nothing is asked, but for one request now and then.
+/// Whether the model's server is there. While it is away nothing is asked, but for one request now and then. Clones are one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Breaker(Arc<Mutex<State>>);
+
 #[derive(Debug, Default)]
-pub(crate) struct Breaker {
+struct State {
     failures: u32,
     pauses: u32,
     open_until: Option<Instant>,
@@ -26,7 +32,7 @@ pub(crate) struct Breaker {
 impl Breaker {
     /// How many requests there may be at once, of `most`.
     pub(crate) fn admits(&self, most: usize) -> Result<usize, Instant> {
-        match self.open_until {
+        match self.state().open_until {
             None => Ok(most),
             Some(until) if until <= Instant::now() => Ok(1),
             Some(until) => Err(until),
@@ -35,23 +41,28 @@ impl Breaker {
 
     /// Whether the server is taken to be away.
     pub(crate) fn is_open(&self) -> bool {
-        self.open_until.is_some()
+        self.state().open_until.is_some()
     }
 
     /// The server answered.
-    pub(crate) fn succeeded(&mut self) {
-        *self = Self::default();
+    pub(crate) fn succeeded(&self) {
+        *self.state() = State::default();
     }
 
     /// The server failed; `pause`: it asked to be left alone for so long.
-    pub(crate) fn failed(&mut self, pause: Option<Duration>) {
-        self.failures = self.failures.saturating_add(1);
-        if pause.is_none() && self.failures < FAILURES {
+    pub(crate) fn failed(&self, pause: Option<Duration>) {
+        let mut state = self.state();
+        state.failures = state.failures.saturating_add(1);
+        if pause.is_none() && state.failures < FAILURES {
             return;
         }
-        let own = doubled(FIRST_PAUSE, self.pauses, MAX_PAUSE);
-        self.pauses += 1;
-        self.open_until = Some(Instant::now() + pause.map_or(own, |pause| pause.min(MAX_WAIT)));
+        let own = doubled(FIRST_PAUSE, state.pauses, MAX_PAUSE);
+        state.pauses += 1;
+        state.open_until = Some(Instant::now() + pause.map_or(own, |pause| pause.min(MAX_WAIT)));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -70,7 +81,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_fails_is_left_alone_and_looked_at_now_and_then() {
-        let mut breaker = Breaker::default();
+        let breaker = Breaker::default();
         for _ in 1..FAILURES {
             breaker.failed(None);
             assert_eq!(breaker.admits(4), Ok(4));

@@ -1,11 +1,14 @@
-//! Makes what is stored beside conversations, in the background: trees of summaries, and vectors of messages.
+//! Makes what is stored beside conversations, in the background: trees of summaries, vectors of messages, and summaries of workspaces'
+//! daily notes.
 //!
 //! What a session's messages are divided into, and what is rolled up, is planned by the core's rules ([`planner`]); a model says
 //! the summaries ([`worker`]); vectors of messages, for searches, are a model's or made of words ([`vectors`]). All that is to be done is rows of the store, and each result is stored with its row in one
 //! transaction: a process that ends loses what it had not stored, and the next one does it again. The tree does not depend
 //! on when it is made: a plan is made of the shortest run of finished turns that the thresholds admit.
 //!
-//! The crate knows neither files nor workspaces: the requests to a model come from [`Prompts`].
+//! The notes of a workspace are summed up when a prompt is asked for that would show the summary ([`notes`]).
+//!
+//! The crate knows neither files nor workspaces: the requests to a model come from [`Prompts`] and [`Notebook`].
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![warn(unreachable_pub)]
@@ -13,6 +16,7 @@
 mod breaker;
 mod embedding;
 mod model;
+mod notes;
 mod planner;
 mod prompts;
 mod quota;
@@ -22,6 +26,7 @@ mod worker;
 
 pub use embedding::Embedding;
 pub use model::{Address, Chat, Embedder, Embeddings, Fault, Said, ServerOptions, Summariser};
+pub use notes::{Notebook, NotesQueue, NotesRequest};
 pub use prompts::{Prompts, Request};
 pub use status::Status;
 
@@ -31,7 +36,9 @@ use promptd_core::history::Thresholds;
 use promptd_memory::Store;
 use tokio::{sync::Notify, task::JoinHandle};
 
-use self::{breaker::Breaker, planner::Planning, quota::Quota, vectors::Vectorising, worker::Work};
+use self::{
+    breaker::Breaker, notes::NotesWork, planner::Planning, quota::Quota, vectors::Vectorising, worker::Work,
+};
 
 /// What the log lines of this crate are filtered by, as in `log.level: info,promptd::memory=debug`.
 const LOG_TARGET: &str = "promptd::memory";
@@ -64,6 +71,7 @@ pub struct Pipeline {
     planning: Planning,
     vectorising: Vectorising,
     work: Option<Work>,
+    notes: Option<NotesWork>,
     status: Status,
 }
 
@@ -89,7 +97,15 @@ impl Pipeline {
         });
         let vectorising = Vectorising { store: Arc::clone(&store), embedding: Arc::clone(&division.embedding) };
         let planning = Planning { store, division, planned, summarised };
-        Self { planning, vectorising, work, status }
+        Self { planning, vectorising, work, notes: None, status }
+    }
+
+    /// Also sums up the daily notes of workspaces, of those that the queue is asked for. `None`: no model says summaries.
+    pub fn sum_up_notes(&mut self, notebook: Arc<dyn Notebook>) -> Option<NotesQueue> {
+        let work = self.work.as_ref()?;
+        let queue = NotesQueue::default();
+        self.notes = Some(NotesWork::new(work, notebook, queue.clone()));
+        Some(queue)
     }
 
     /// How it is doing.
@@ -106,8 +122,9 @@ impl Pipeline {
     #[must_use]
     pub fn start(self) -> Working {
         let work = self.work.map(|work| tokio::spawn(work.run()));
+        let notes = self.notes.map(|notes| tokio::spawn(notes.run()));
         let others = [tokio::spawn(self.planning.run()), tokio::spawn(self.vectorising.run())];
-        Working(others.into_iter().chain(work).collect())
+        Working(others.into_iter().chain(work).chain(notes).collect())
     }
 }
 

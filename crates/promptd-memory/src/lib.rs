@@ -13,6 +13,7 @@
 mod clock;
 mod error;
 mod jsonl;
+mod notes;
 mod segments;
 mod sqlite;
 mod status;
@@ -24,6 +25,7 @@ mod watchers;
 
 pub use error::StoreError;
 pub use jsonl::{LineError, Lines, line};
+pub use notes::{MAX_NOTES_SUMMARIES, Notes, NotesSummary, StoredNotesSummary};
 pub use segments::{
     Job, Jobs, ListedSegments, NewSegment, Outcome, PageOfSegments, Planned, SegmentState, Segments, Source,
     StoredSegment, Unplanned,

@@ -15,6 +15,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::{
     StoreError,
+    notes::Notes,
     segments::Segments,
     vectors::{QueryVector, Vectors},
 };
@@ -28,7 +29,7 @@ pub const MAX_RECALLED: usize = 100;
 ///
 /// A session's *position* counts what happened to it: each message that is appended takes the next one, and so does a
 /// truncation. A position never comes back, so that it names for good what the session had then: the messages before it.
-pub trait Store: Segments + Vectors + Send + Sync {
+pub trait Store: Segments + Vectors + Notes + Send + Sync {
     /// Appends messages, in order, and makes the session if there is none. Answered when they are on the disk.
     ///
     /// A message whose id is stored already is not stored again; those of one call must come before its new ones. With an

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+pub(crate) mod notes;
 pub(crate) mod segments;
 pub(crate) mod vectors;
 
@@ -47,6 +48,9 @@ pub const TESTS: &[Test] = &[
     ("recall finds the nearest, beside those with the words", vectors::nearest),
     ("a position names the vectors that there were", vectors::positions),
     ("what is removed takes its vectors with it, and a fork has its own", vectors::removals),
+    ("the last summaries of notes are kept, of each workspace apart", notes::summaries),
+    ("a position names one summary of notes", notes::positions),
+    ("summaries of notes go with the last session", notes::removals),
 ];
 
 /// An id.

@@ -25,6 +25,7 @@ mod testing;
 pub use external::{External, ExternalWorkspace, is_folder};
 pub use load::{
     files::{Contents, FileSet, read as read_files},
+    older_files::{OlderFile, read_older_files},
     profiles::load_first as first_profiles,
     served_file::{read_file_beside, read_workspace_file},
     workspace::layer_folders,

@@ -11,7 +11,12 @@ use promptd_memory::{SqliteStore, Status, Store, StoreError};
 use promptd_memory_pipeline::{Chat, Division, Embedding, Embeddings, Pipeline, ServerOptions, Summaries};
 use promptd_source::store::Store as Workspaces;
 
-use super::{Failure, secrets, summaries::ProfilePrompts};
+use super::{
+    Failure,
+    notes::{ReadNotes, WorkspaceNotes},
+    secrets,
+    summaries::ProfilePrompts,
+};
 
 /// The store, and the work on it, which begins once the workspaces are loaded.
 pub(super) struct Remembering {
@@ -23,6 +28,7 @@ pub(super) struct Remembering {
 pub(super) async fn start(
     settings: Option<&Settings>,
     workspaces: &Arc<Workspaces>,
+    read_notes: ReadNotes,
     registry: &mut Registry,
 ) -> Result<Option<Remembering>, Failure> {
     let Some(settings) = settings else { return Ok(None) };
@@ -49,13 +55,22 @@ pub(super) async fn start(
     let opened = opened.map(|store| Arc::new(store) as Arc<dyn Store>);
     let store = opened.clone().ok();
     let embedding = Arc::clone(&division.embedding);
-    let pipeline = store.map(|store| Pipeline::new(store, division, summaries));
+    let mut pipeline = store.map(|store| Pipeline::new(store, division, summaries));
+    let notebook = settings.summarise.as_ref().map(|model| WorkspaceNotes {
+        workspaces: Arc::clone(workspaces),
+        settings: settings.notes.clone(),
+        profile: model.notes_profile.clone(),
+        read: read_notes,
+    });
+    let notes = pipeline.as_mut().zip(notebook);
+    let notes = notes.and_then(|(pipeline, notebook)| pipeline.sum_up_notes(Arc::new(notebook)));
     let made = pipeline.as_ref().map(|pipeline| pipeline.status().clone()).unwrap_or_default();
     registry.register("memory_summaries", "Summaries made", made.summarised);
     registry.register("memory_summaries_failed", "Requests to a model that gave no summary", made.failed);
     registry.register("memory_summaries_set_aside", "Segments whose summary is not tried again", made.set_aside);
     registry.register("memory_model_away", "1 while the model that says summaries does not answer", made.away);
-    Ok(Some(Remembering { memory: Memory::new(opened).with_embedding(embedding), pipeline }))
+    let memory = Memory::new(opened).with_embedding(embedding).with_notes(notes);
+    Ok(Some(Remembering { memory, pipeline }))
 }
 
 /// How messages are divided, and turned into vectors.

@@ -8,6 +8,8 @@ pub(super) mod etcd;
 pub(super) mod inspector;
 #[cfg(feature = "memory")]
 mod memory;
+#[cfg(feature = "memory")]
+mod notes;
 #[cfg(feature = "otlp")]
 mod otlp;
 #[cfg(feature = "etcd")]
@@ -129,7 +131,9 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
     #[cfg(feature = "etcd")]
     let backend = Backend { publisher: fleet.as_ref().map(|fleet| publisher::of(fleet, &current, &source)), ..backend };
     #[cfg(feature = "memory")]
-    let remembering = memory::start(config.memory.as_ref(), &store, &mut registry).await?;
+    let read_notes = notes::reader(external.clone(), config.source.clone());
+    #[cfg(feature = "memory")]
+    let remembering = memory::start(config.memory.as_ref(), &store, read_notes, &mut registry).await?;
     #[cfg(feature = "memory")]
     let backend = Backend { memory: remembering.as_ref().map(|it| it.memory.clone()), ..backend };
     let options = descriptors::within_limit(&config.grpc);

@@ -3,12 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use promptd_core::{
-    id::Id,
-    prompt,
-    time::Moment,
-    turn::{Role, Turn},
-};
+use promptd_core::{id::Id, prompt, time::Moment, turn::Turn};
 use promptd_memory::Source;
 use promptd_memory_pipeline::{Later, Prompts, Request};
 use promptd_source::store::{Loaded, State, Store};
@@ -39,30 +34,35 @@ impl Prompts for ProfilePrompts {
                 Source::Messages(_) => self.segment.clone(),
                 Source::Segments(_) => self.rollup.clone(),
             };
-            let assembling = tokio::task::spawn_blocking(move || assemble(&loaded, &profile, source, target_tokens));
-            let messages = assembling.await.unwrap_or_else(|_| Err("the request cannot be assembled".into()))?;
-            Ok(Request { messages, max_tokens: target_tokens })
+            let assembling =
+                tokio::task::spawn_blocking(move || assemble(&loaded, &profile, input(source), target_tokens));
+            assembling.await.unwrap_or_else(|_| Err("the request cannot be assembled".into()))
         })
     }
 }
 
-/// The messages of a profile's prompt.
-fn assemble(loaded: &Loaded, profile: &Id, source: Source, target_tokens: u32) -> Result<Vec<(Role, String)>, String> {
+/// The prompt of a profile, with what is summed up as its input.
+pub(super) fn assemble(
+    loaded: &Loaded,
+    profile: &Id,
+    (name, values): (&str, Vec<Value>),
+    target_tokens: u32,
+) -> Result<Request, String> {
     let snapshot = &loaded.snapshot;
     let found = snapshot.profiles.get(profile.as_str());
     let found = found.ok_or_else(|| format!("there is no profile `{profile}`"))?;
-    let mut inputs = input(source);
-    inputs.insert("target_tokens".into(), target_tokens.into());
+    let inputs = Map::from_iter([(name.to_owned(), values.into()), ("target_tokens".to_owned(), target_tokens.into())]);
     let now = Moment::from_milliseconds(Timestamp::now().as_millisecond()).unwrap_or(Moment::EPOCH);
     let turn = Turn { inputs, ..Turn::at(now) };
     let refused = |error| format!("the profile `{profile}` makes no request: {error}");
     let prompt = prompt::assemble(snapshot, found, &turn).map_err(refused)?;
-    Ok(prompt.messages.into_iter().map(|message| (message.role, message.content.into_owned())).collect())
+    let messages = prompt.messages.into_iter().map(|message| (message.role, message.content.into_owned()));
+    Ok(Request { messages: messages.collect(), max_tokens: target_tokens })
 }
 
 /// What is summed up, as the profiles take it.
-fn input(source: Source) -> Map<String, Value> {
-    let (name, values): (_, Vec<Value>) = match source {
+fn input(source: Source) -> (&'static str, Vec<Value>) {
+    match source {
         Source::Messages(messages) => {
             let messages = messages.into_iter().map(|stored| stored.message);
             ("segment", messages.map(|said| json!({"role": said.role.as_str(), "content": said.content})).collect())
@@ -71,6 +71,5 @@ fn input(source: Source) -> Map<String, Value> {
             let child = |child: promptd_memory::StoredSegment| json!({"start": child.messages.start, "end": child.messages.end, "summary": child.summary});
             ("summaries", children.into_iter().map(child).collect())
         }
-    };
-    Map::from_iter([(name.to_owned(), values.into())])
+    }
 }

@@ -1,11 +1,11 @@
 //! `memory`.
 
-use promptd_core::{finding::Code, history::Thresholds, id::Id, yaml::Fields};
+use promptd_core::{finding::Code, history::Thresholds, id::Id, profile::FilePattern, yaml::Fields};
 use promptd_memory::{Keep, Options};
 use promptd_memory_pipeline::Address;
 
 use super::read::{count, path, range, section, share, size, span, value};
-use crate::config::{Base, Memory, Model, Overrides, SummariseModel};
+use crate::config::{Base, Memory, Model, Notes, Overrides, SummariseModel};
 
 pub(super) fn memory(mut fields: Fields<'_, '_>, base: &Base<'_>, overrides: &Overrides) -> Option<Memory> {
     let dir = path(&mut fields, "store", base);
@@ -17,11 +17,12 @@ pub(super) fn memory(mut fields: Fields<'_, '_>, base: &Base<'_>, overrides: &Ov
     let summarise = summarise(section(&mut models, "summarise"), base);
     models.finish();
     let thresholds = thresholds(section(&mut fields, "segments"));
+    let notes = notes(section(&mut fields, "notes"));
     fields.finish();
     // Unset: no bound.
     let keep = Keep { age: Some(age).filter(|age| !age.is_zero()), bytes: Some(bytes as u64).filter(|&most| most > 0) };
     let store = Options { dir: overrides.memory.clone().or(dir)?, keep };
-    Some(Memory { store, thresholds, embed, summarise })
+    Some(Memory { store, thresholds, embed, summarise, notes: notes? })
 }
 
 /// A model, if its server is set; the rest of its settings stays to be read.
@@ -51,14 +52,26 @@ fn summarise(mut fields: Fields<'_, '_>, base: &Base<'_>) -> Option<SummariseMod
     let model = model(&mut fields, base);
     let concurrency = count(&mut fields, "concurrency");
     let mut profile = |key| value(&mut fields, key, |text| Id::parse(text).map_err(|_| "a profile's id".to_owned()));
-    let (segment_profile, rollup_profile) = (profile("segment_profile"), profile("rollup_profile"));
+    let [segment_profile, rollup_profile, notes_profile] =
+        ["segment_profile", "rollup_profile", "notes_profile"].map(&mut profile);
     fields.finish();
     Some(SummariseModel {
         model: model?,
         concurrency,
         segment_profile: segment_profile?,
         rollup_profile: rollup_profile?,
+        notes_profile: notes_profile?,
     })
+}
+
+fn notes(mut fields: Fields<'_, '_>) -> Option<Notes> {
+    let files = value(&mut fields, "files", |text| match FilePattern::parse(text) {
+        Ok(pattern @ FilePattern::Newest { .. }) => Ok(pattern),
+        _ => Err("a path below the workspace, with `?` in the file's name".to_owned()),
+    });
+    let (most, target_tokens) = (count(&mut fields, "most"), count(&mut fields, "target_tokens"));
+    fields.finish();
+    Some(Notes { files: files?, most, target_tokens: u32::try_from(target_tokens).unwrap_or(u32::MAX) })
 }
 
 fn thresholds(mut fields: Fields<'_, '_>) -> Thresholds {

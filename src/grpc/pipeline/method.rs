@@ -65,6 +65,7 @@ const METHODS: &[(Service, &str, Kind)] = &[
     (Service::Sessions, "promptd.v1.SessionService/ForkSession", Unary),
     (Service::Sessions, "promptd.v1.SessionService/TruncateSession", Unary),
     (Service::Sessions, "promptd.v1.SessionService/ListSegments", Unary),
+    (Service::Sessions, "promptd.v1.SessionService/ListNotesSummaries", Unary),
     (Service::Sessions, "promptd.v1.SessionService/Recall", Unary),
     (Service::Sessions, "promptd.v1.SessionService/GetRecallStats", Unary),
     (Service::Admin, "promptd.v1.AdminService/ListPublished", Unary),

@@ -29,7 +29,8 @@ test("there is a method for every RPC", () => {
   const service = /service SessionService \{(.*?)\n\}/s.exec(readFileSync(join(ROOT, "proto/promptd/v1/session.proto"), "utf8"))[1];
   const rpcs = [...service.matchAll(/rpc (\w+)\(/g)].map(([, name]) => name);
   const methods = {
-    AppendMessages: "append", ListSessions: "list", GetSession: "get", ListMessages: "messages", ListSegments: "segments", ExportSession: "export",
+    AppendMessages: "append", ListSessions: "list", GetSession: "get", ListMessages: "messages", ListSegments: "segments", ListNotesSummaries: "notes",
+    ExportSession: "export",
     DeleteSession: "delete", WatchSession: "watch", ForkSession: "fork", TruncateSession: "truncate", Recall: "recall", GetRecallStats: "stats",
   };
   assert.deepEqual(rpcs.toSorted(), Object.keys(methods).toSorted());
@@ -99,6 +100,9 @@ test("what was said is found and removed", async () => {
   assert.equal(await stored.delete("example", "found"), 2);
   const after = await stored.stats("example");
   assert.deepEqual([before.sessions - after.sessions, before.messages - after.messages], [1, 2]);
+  const { summaries, fault } = await stored.notes("example");
+  assert.deepEqual(summaries, []);
+  assert.match(fault, /memory\.models\.summarise/);
 });
 
 test("a watch goes on over a restart, and ends with the session", async () => {

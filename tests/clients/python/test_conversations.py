@@ -18,6 +18,7 @@ METHODS = {
     "GetSession": "get",
     "ListMessages": "messages",
     "ListSegments": "segments",
+    "ListNotesSummaries": "notes",
     "ExportSession": "export",
     "DeleteSession": "delete",
     "WatchSession": "watch",
@@ -118,6 +119,8 @@ def test_what_was_said_is_found_and_removed(client):
     after = stored.stats("example")
     assert (before.sessions - after.sessions, before.messages - after.messages) == (1, 2)
     assert stored.recall("example", "hilda").messages == []
+    notes = stored.notes("example")
+    assert notes.summaries == [] and "memory.models.summarise" in notes.fault
 
 
 def test_a_watch_goes_on_over_a_restart_and_ends_with_the_session():
@@ -159,6 +162,7 @@ def test_asyncio_against_the_server(server):
             answer = await stored.recall("example", "berth", session="async-2", limit=1)
             assert [one.session_id for one in answer.messages] == ["async-2"]
             assert (await stored.stats("example")).messages >= 5
+            assert (await stored.notes("example")).summaries == []
             states = stored.watch("example", "async")
             assert (await anext(states)).session.position == 4
             assert await stored.delete("example", "async") == 2

@@ -95,6 +95,11 @@ def stats(workspace: str) -> Call[answers.GetRecallStatsResponse]:
     return plain("GetRecallStats", {"workspace_id": workspace})
 
 
+def notes(workspace: str) -> Call[answers.ListNotesSummariesResponse]:
+    """ListNotesSummaries."""
+    return plain("ListNotesSummaries", {"workspace_id": workspace})
+
+
 def named(workspace: str, session: str) -> dict[str, Any]:
     """What names a session."""
     return {"workspace_id": workspace, "session_id": session}

@@ -57,6 +57,10 @@ class Conversations:
         """What a session's messages were divided into, with the summaries: of level 0 first, page by page."""
         return self._client._pages("ListSegments", {"workspace_id": workspace, "session_id": session})
 
+    def notes(self, workspace: str) -> answers.ListNotesSummariesResponse:
+        """The summaries of a workspace's daily notes, those made last first, and why there is no newer one."""
+        return self._client._run(conversation_calls.notes(workspace))
+
     def export(self, workspace: str, session: str) -> Iterator[bytes]:
         """A whole session as JSON lines, some at a time. Where it breaks, it begins again with another call."""
         return self._client._stream(conversation_calls.export(workspace, session))

@@ -2460,6 +2460,42 @@ pub struct StoredSegment {
     #[prost(string, tag = "5")]
     pub fault: ::prost::alloc::string::String,
 }
+/// Whose summaries of notes.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListNotesSummariesRequest {
+    /// The workspace's id. Required.
+    #[prost(string, tag = "1")]
+    pub workspace_id: ::prost::alloc::string::String,
+}
+/// The summaries of a workspace's notes.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListNotesSummariesResponse {
+    /// Those made last first.
+    #[prost(message, repeated, tag = "1")]
+    pub summaries: ::prost::alloc::vec::Vec<NotesSummary>,
+    /// Why there is no summary of the notes as they are. Empty: nothing is known to be in its way.
+    #[prost(string, tag = "2")]
+    pub fault: ::prost::alloc::string::String,
+}
+/// A summary of daily notes.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NotesSummary {
+    /// The path of the first note that it sums up, such as `notes/2026-03-01.md`.
+    #[prost(string, tag = "1")]
+    pub first_note: ::prost::alloc::string::String,
+    /// The path of the last one.
+    #[prost(string, tag = "2")]
+    pub last_note: ::prost::alloc::string::String,
+    /// The summary.
+    #[prost(string, tag = "3")]
+    pub summary: ::prost::alloc::string::String,
+    /// Its tokens.
+    #[prost(uint32, tag = "4")]
+    pub summary_tokens: u32,
+    /// When it was made, in milliseconds.
+    #[prost(message, optional, tag = "5")]
+    pub made_at: ::core::option::Option<::prost_types::Timestamp>,
+}
 /// What to find.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RecallRequest {

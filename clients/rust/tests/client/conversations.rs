@@ -108,6 +108,8 @@ async fn a_session_is_read_forked_cut_searched_and_removed() {
     assert_eq!(found.len(), 2);
     let stats = conversations.stats("example").await.unwrap();
     assert_eq!((stats.sessions, stats.messages), (2, 2_502));
+    let notes = conversations.notes("example").await.unwrap();
+    assert!(notes.summaries.is_empty() && notes.fault.contains("memory.models.summarise"), "{notes:?}");
     assert_eq!(conversations.delete("example", "kept").await.unwrap(), 2);
     assert!(conversations.recall(recall("berth", "kept")).await.unwrap().messages.is_empty());
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{
     messages::{self, COLUMNS, role_number},
-    remove, segments,
+    notes, remove, segments,
     sessions::{COPIED, Fork, LIVE, REMOVED, hide, integer, natural},
     vectors,
     words::Words,
@@ -38,6 +38,8 @@ pub(super) struct Swept {
     pub(super) hidden: Vec<SessionKey>,
     /// Whether there are sessions to remove, these or others.
     pub(super) is_removing: bool,
+    /// Whether something was removed at once.
+    pub(super) has_removed: bool,
 }
 
 /// How far a fork is.
@@ -82,9 +84,10 @@ pub(super) fn sweep(connection: &Connection, keep: &Keep, now: i64) -> Result<Sw
         hidden.extend(Id::parse(&workspace).ok().zip(Id::parse(&session).ok()));
     }
     let is_removing = is_removing(&transaction)?;
+    let has_removed = notes::remove_older(&transaction, oldest)?;
     transaction.commit()?;
     let hidden = hidden.into_iter().map(|(workspace, session)| SessionKey { workspace, session }).collect();
-    Ok(Swept { bytes, hidden, is_removing })
+    Ok(Swept { bytes, hidden, is_removing, has_removed })
 }
 
 fn is_removing(connection: &Connection) -> Result<bool, StoreError> {
@@ -101,6 +104,7 @@ pub(super) fn remove_some(connection: &Connection) -> Result<Removing, StoreErro
         && remove::remove_some(&transaction, key, 0, STEP)?.is_nothing()
         && !segments::remove_some(&transaction, key, STEP)?;
     if done {
+        notes::go_with(&transaction, key)?;
         transaction.prepare_cached("DELETE FROM sessions WHERE key = ?1")?.execute([key])?;
     }
     transaction.commit()?;

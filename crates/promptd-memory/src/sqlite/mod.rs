@@ -10,6 +10,7 @@ mod connection;
 mod files;
 mod folder;
 mod messages;
+mod notes;
 mod readers;
 mod recall;
 mod remove;
@@ -40,9 +41,10 @@ use self::{
     writer::{After, Writer},
 };
 use crate::{
-    Answer, Appended, Job, Jobs, ListedSegments, Messages, Outcome, PageOfMessages, PageOfSegments, PageOfSessions,
-    Planned, Recall, Recalled, Segments, Session, SessionKey, Source, Stats, Status, Store, StoreError, Tail,
-    Unplanned, Unvectorised, Vectorised, Vectors, Window, clock, watchers::Watchers,
+    Answer, Appended, Job, Jobs, ListedSegments, Messages, Notes, NotesSummary, Outcome, PageOfMessages,
+    PageOfSegments, PageOfSessions, Planned, Recall, Recalled, Segments, Session, SessionKey, Source, Stats, Status,
+    Store, StoreError, StoredNotesSummary, Tail, Unplanned, Unvectorised, Vectorised, Vectors, Window, clock,
+    watchers::Watchers,
 };
 
 /// How many threads read sessions.
@@ -174,6 +176,26 @@ impl Store for SqliteStore {
 
     fn watch(&self, session: &SessionKey) -> watch::Receiver<()> {
         self.watchers.watch(session)
+    }
+}
+
+impl Notes for SqliteStore {
+    fn notes_summaries(&self, workspace: &Id, limit: usize) -> Answer<Vec<StoredNotesSummary>> {
+        let workspace = workspace.clone();
+        self.readers.run(move |connection| notes::list(connection, &workspace, limit))
+    }
+
+    fn notes_summary_at(&self, session: &SessionKey, position: u64) -> Answer<Option<StoredNotesSummary>> {
+        let key = session.clone();
+        self.readers.run(move |connection| notes::at(connection, &key, position))
+    }
+
+    fn add_notes_summary(&self, workspace: &Id, summary: NotesSummary) -> Answer<bool> {
+        let workspace = workspace.clone();
+        self.writer.job(None, move |connection| {
+            let added = notes::add(connection, &workspace, &summary, clock::milliseconds())?;
+            Ok((added.is_stored, if added.has_removed { After::Scrubbed } else { After::Nothing }))
+        })
     }
 }
 

@@ -13,6 +13,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { sql: VERSION_1, fill: None },
     Migration { sql: VERSION_2, fill: None },
     Migration { sql: VERSION_3, fill: Some(words::fill) },
+    Migration { sql: VERSION_4, fill: None },
 ];
 
 type Fill = fn(&Connection) -> Result<(), StoreError>;
@@ -119,6 +120,20 @@ const VERSION_3: &str = "DROP TABLE words;
         scale REAL NOT NULL,
         numbers BLOB NOT NULL
     ) STRICT;";
+
+/// Summaries of notes. `first` and `last` are paths, `source` names the notes with their texts.
+const VERSION_4: &str = "CREATE TABLE notes (
+        key INTEGER PRIMARY KEY AUTOINCREMENT,
+        workspace TEXT NOT NULL,
+        first TEXT NOT NULL,
+        last TEXT NOT NULL,
+        source TEXT NOT NULL,
+        summary TEXT NOT NULL,
+        tokens INTEGER NOT NULL,
+        made INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX notes_by_workspace ON notes (workspace, made, key);
+    CREATE INDEX notes_by_age ON notes (made);";
 
 /// Makes the tables, or brings them up to date.
 pub(super) fn migrate(connection: &Connection) -> Result<(), StoreError> {

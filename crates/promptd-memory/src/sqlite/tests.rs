@@ -11,7 +11,10 @@ use promptd_core::turn::Role;
 use tempfile::TempDir;
 
 use super::*;
-use crate::suite::{self, all, id, key, said};
+use crate::{
+    MAX_NOTES_SUMMARIES,
+    suite::{self, all, id, key, said},
+};
 
 fn open(dir: &Path) -> SqliteStore {
     try_open(dir).unwrap()
@@ -124,7 +127,19 @@ fn removed_text_is_in_no_file() {
         assert!(!is_on_disk(home.path(), gone), "{gone}");
     }
     assert_eq!(["walrus", "secretseal", "hiddenotter"].map(has_vector), [true, false, false]);
+    // Of notes the last summaries stay, while there is a session.
+    let add = |text: &str| store.add_notes_summary(&id("w"), suite::notes::summary(text)).wait().unwrap();
+    add("secretnote");
+    assert!(is_on_disk(home.path(), "secretnote"));
+    for number in 0..MAX_NOTES_SUMMARIES {
+        add(&format!("hiddennote {number}"));
+    }
+    assert!(!is_on_disk(home.path(), "secretnote") && is_on_disk(home.path(), "hiddennote"));
     assert!(is_on_disk(home.path(), "walrus") && is_on_disk(home.path(), "walrus sum"));
+    for session in ["kept", "cut"] {
+        store.delete(&key(session)).wait().unwrap();
+    }
+    assert!(!is_on_disk(home.path(), "hiddennote") && !is_on_disk(home.path(), "walrus"));
     drop(store);
     assert!(!is_on_disk(home.path(), "secretseal"));
 }
@@ -162,9 +177,9 @@ fn files_of_a_newer_version_and_files_of_others_are_refused_and_kept() {
     let database = home.path().join("conversations.db");
     let change = |sql: &str| Connection::open(&database).unwrap().execute_batch(sql).unwrap();
     change("PRAGMA user_version = 99");
-    let why = "its files are of version 99, and this promptd knows those up to 3: use a newer one";
+    let why = "its files are of version 99, and this promptd knows those up to 4: use a newer one";
     assert_eq!(try_open(home.path()).err(), Some(StoreError::Unusable(why.into())));
-    change("PRAGMA user_version = 3");
+    change("PRAGMA user_version = 4");
     assert_eq!(all(&open(home.path()), &key("s")).len(), 1);
     change("PRAGMA application_id = 7");
     let why = "the database is not one of promptd's";
@@ -251,7 +266,12 @@ fn what_is_kept_is_bounded_by_age_and_by_size() {
     append(&store, "old", 0..1, "text");
     drop(store);
     let database = home.path().join("conversations.db");
-    Connection::open(&database).unwrap().execute("UPDATE sessions SET changed = changed - 100000", []).unwrap();
+    let store = open(home.path());
+    store.add_notes_summary(&id("w"), suite::notes::summary("oldnote")).wait().unwrap();
+    drop(store);
+    let change = |sql: &str| Connection::open(&database).unwrap().execute(sql, []).unwrap();
+    change("UPDATE sessions SET changed = changed - 100000");
+    change("UPDATE notes SET made = made - 100000");
     let store = open(home.path());
     append(&store, "new", 0..1, "text");
     drop(store);
@@ -264,6 +284,9 @@ fn what_is_kept_is_bounded_by_age_and_by_size() {
     let store = with(Keep { age: Some(Duration::from_secs(50)), bytes: None });
     gone(&store, "old");
     assert!(store.session(&key("new")).wait().is_ok());
+    while is_on_disk(home.path(), "oldnote") {
+        std::thread::yield_now();
+    }
     for session in ["a", "b", "c"] {
         append(&store, session, 0..1_000, &"long text ".repeat(20));
         // So that one is older than the next.

@@ -99,7 +99,8 @@ impl Writer {
         self.job(None, move |connection| Ok((work(connection)?, After::Nothing)))
     }
 
-    fn job<T: Send + 'static>(
+    /// The same, of a session or of none.
+    pub(super) fn job<T: Send + 'static>(
         &self,
         session: Option<SessionKey>,
         work: impl FnMut(&Connection) -> Result<(T, After), StoreError> + Send + 'static,
@@ -370,6 +371,7 @@ impl Thread {
                 self.status.bytes.set(swept.bytes);
                 // Also what could not be removed before.
                 self.has_chores |= swept.is_removing;
+                self.must_scrub |= swept.has_removed;
                 for session in &swept.hidden {
                     self.watchers.changed(session);
                 }

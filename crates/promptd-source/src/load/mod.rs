@@ -1,6 +1,7 @@
 //! From the disk to what was read, and to the set of what reading it has looked at.
 
 pub(crate) mod files;
+pub(crate) mod older_files;
 pub(crate) mod probe;
 mod probes;
 pub(crate) mod profiles;

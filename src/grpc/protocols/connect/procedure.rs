@@ -131,6 +131,7 @@ mod tests {
                 "/promptd.v1.SessionService/GetRecallStats",
                 "/promptd.v1.SessionService/GetSession",
                 "/promptd.v1.SessionService/ListMessages",
+                "/promptd.v1.SessionService/ListNotesSummaries",
                 "/promptd.v1.SessionService/ListSegments",
                 "/promptd.v1.SessionService/ListSessions",
                 "/promptd.v1.WorkspaceService/GetWorkspace",

@@ -5,8 +5,9 @@ use promptd_contract::{
     proto,
 };
 use promptd_core::{id::Id, time::Moment};
-use promptd_memory::{Recalled, SegmentState, Session, Stats, StoredMessage, StoredSegment};
+use promptd_memory::{Recalled, SegmentState, Session, Stats, StoredMessage, StoredNotesSummary, StoredSegment};
 
+use super::MAX_PAGE_BYTES;
 use crate::grpc::pipeline::Error;
 
 const WRONG_TOKEN: &str = "is not a token of this list; start again with an empty one";
@@ -86,6 +87,25 @@ pub(super) fn segment(stored: StoredSegment) -> proto::StoredSegment {
             summary_tokens: stored.summary_tokens,
         }),
     }
+}
+
+/// The newest summaries of notes, and as many as a page may have.
+pub(super) fn notes_summaries(stored: Vec<StoredNotesSummary>) -> Vec<proto::NotesSummary> {
+    let mut bytes = 0;
+    let fits = |StoredNotesSummary { summary, .. }: &StoredNotesSummary| {
+        let is_first = bytes == 0;
+        bytes += summary.text.len();
+        is_first || bytes <= MAX_PAGE_BYTES
+    };
+    let stored = stored.into_iter().take_while(fits);
+    let encoded = stored.map(|StoredNotesSummary { made, summary }| proto::NotesSummary {
+        first_note: summary.first,
+        last_note: summary.last,
+        summary: summary.text,
+        summary_tokens: summary.tokens,
+        made_at: Some(timestamp(made)),
+    });
+    encoded.collect()
 }
 
 /// A segment's place in the list, for page tokens.

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use promptd_memory::{Store, StoreError};
-use promptd_memory_pipeline::Embedding;
+use promptd_memory_pipeline::{Embedding, NotesQueue};
 use tonic::Code;
 
 use crate::grpc::pipeline::Error;
@@ -15,19 +15,27 @@ use promptd_core::id::Id;
 pub struct Memory {
     store: Result<Arc<dyn Store>, StoreError>,
     embedding: Arc<Embedding>,
+    /// Whom to ask for summaries of notes; `None`: no model says them.
+    pub(super) notes: Option<NotesQueue>,
 }
 
 impl Memory {
     /// The store, or why it cannot be used. Its vectors are of words.
     #[must_use]
     pub fn new(store: Result<Arc<dyn Store>, StoreError>) -> Self {
-        Self { store, embedding: Arc::new(Embedding::of_words()) }
+        Self { store, embedding: Arc::new(Embedding::of_words()), notes: None }
     }
 
     /// The same with vectors that this makes.
     #[must_use]
     pub fn with_embedding(self, embedding: Arc<Embedding>) -> Self {
         Self { embedding, ..self }
+    }
+
+    /// The same with whom to ask for summaries of notes.
+    #[must_use]
+    pub fn with_notes(self, notes: Option<NotesQueue>) -> Self {
+        Self { notes, ..self }
     }
 
     pub(in crate::grpc) fn embedding(&self) -> &Embedding {

@@ -15,11 +15,16 @@ use std::sync::Arc;
 
 use futures_util::stream::{BoxStream, StreamExt as _};
 use promptd_memory::{
-    InContext, MAX_RECALLED, PageOfMessages, PageOfSegments, PageOfSessions, Recall, SessionKey, StoreError,
+    InContext, MAX_NOTES_SUMMARIES, MAX_RECALLED, PageOfMessages, PageOfSegments, PageOfSessions, Recall, SessionKey,
+    StoreError,
 };
 use tonic::{Request, Response, Status};
 
-use self::{encode::recalled, export::Export, watch::Watch};
+use self::{
+    encode::{notes_summaries, recalled},
+    export::Export,
+    watch::Watch,
+};
 use super::{
     api::session_service_server,
     backend::Backend,
@@ -38,6 +43,9 @@ use promptd_source::store::State;
 
 /// The most bytes of text of a page, but for its first message.
 const MAX_PAGE_BYTES: usize = 1 << 20;
+
+/// Why no notes are summed up.
+const NO_SUMMARISER: &str = "no model says summaries here: `memory.models.summarise` names none";
 
 pub(super) struct SessionService {
     pub(super) backend: Backend,
@@ -197,6 +205,21 @@ impl session_service_server::SessionService for SessionService {
         let next_page_token = last.map(|key| Page::token(&key)).unwrap_or_default();
         let segments = listed.segments.into_iter().map(encode::segment).collect();
         Ok(Response::new(proto::ListSegmentsResponse { segments, next_page_token }))
+    }
+
+    async fn list_notes_summaries(
+        &self,
+        request: Request<proto::ListNotesSummariesRequest>,
+    ) -> Result<Response<proto::ListNotesSummariesResponse>, Status> {
+        let caller = Caller::of(&request);
+        let workspace = caller.workspace(&request.get_ref().workspace_id)?;
+        let found = self.memory.store()?.notes_summaries(&workspace, MAX_NOTES_SUMMARIES).await;
+        let found = found.map_err(|error| self.failure_of_all(error))?;
+        let fault = match &self.memory.notes {
+            Some(queue) => queue.fault(&workspace).unwrap_or_default(),
+            None => NO_SUMMARISER.to_owned(),
+        };
+        Ok(Response::new(proto::ListNotesSummariesResponse { summaries: notes_summaries(found), fault }))
     }
 
     async fn recall(&self, request: Request<proto::RecallRequest>) -> Result<Response<proto::RecallResponse>, Status> {

@@ -23,13 +23,15 @@ use promptd_contract::{
     proto,
 };
 use promptd_core::{
-    profile::RECALL_INPUT,
+    profile::{Input, RECALL_INPUT, Type},
     prompt::{Tail, TailBounds, trimmed_messages},
     turn::{Conversation, Turn},
     workspace::Lock,
 };
 use promptd_source::store::Loaded;
 
+/// The input that a profile shows the summary of its workspace's daily notes by.
+const NOTES_INPUT: &str = "notes_summary";
 /// The most bytes of text of a session that are read for a prompt.
 const MAX_BYTES: usize = 8 << 20;
 
@@ -53,7 +55,10 @@ impl PromptService {
         let mut checked = self.look_up(decoded, &found, &caller)?;
         let Some(session) = checked.decoded.request.session.take() else { return Err(Error::Internal.into()) };
         let (window, recalls) = self.read(&checked.decoded.request, &checked.loaded, &session).await?;
+        let notes = self.notes_summary(&checked.decoded.request, &checked.loaded, &session, window.position);
+        let notes = notes.await?;
         let summaries = window.segments.iter().map(|segment| segment.summary.len());
+        let summaries = summaries.chain(notes.iter().map(String::len));
         let bytes = window.messages.iter().map(|message| message.content.len()).chain(summaries).sum();
         // Until the call is answered, as what its caller sent does.
         let hold = Share::new(&self.limits.unread).hold(bytes);
@@ -67,6 +72,8 @@ impl PromptService {
             held_cut: session.held_cut,
             rest_is_stored: true,
         };
+        let notes = notes.map(|notes| (NOTES_INPUT.to_owned(), notes.into()));
+        checked.decoded.request.turn.inputs.extend(notes);
         if recalls {
             let read = Read { position: window.position, positions: window.positions };
             checked = self.recall(checked, &session, &read, is_long).await?;
@@ -131,6 +138,28 @@ impl PromptService {
         let window = window.map_err(|error| failure(error, Some(&session.id), self.limits.retry()))?;
         Ok((window, recalls))
     }
+
+    /// The summary of the workspace's notes that the prompt has at a position. Asks for a newer one, which is not waited for.
+    async fn notes_summary(
+        &self,
+        request: &AssembleRequest,
+        loaded: &Loaded,
+        session: &SessionOfTurn,
+        position: u64,
+    ) -> Result<Option<String>, Error> {
+        let Some(memory) = &self.backend.memory else { return Ok(None) };
+        if !shows_notes(request, loaded)? {
+            return Ok(None);
+        }
+        let workspace = &request.workspace;
+        if let Some(queue) = &memory.notes {
+            queue.ask(workspace);
+        }
+        let key = SessionKey { workspace: workspace.clone(), session: session.id.clone() };
+        let stored = memory.store()?.notes_summary_at(&key, position).await;
+        let stored = stored.map_err(|error| failure(error, Some(&session.id), self.limits.retry()))?;
+        Ok(stored.map(|stored| stored.summary.text))
+    }
 }
 
 /// How many messages the prompt leaves out, the oldest.
@@ -140,13 +169,24 @@ fn trimmed(checked: &Checked) -> Result<u64, Error> {
     Ok(trimmed_messages(snapshot, profile, &request.turn)?)
 }
 
-/// The request with what its session has, as if its caller had brought it.
+/// Whether a prompt has a place for the summary of notes that nobody has filled, nor locks.
+fn shows_notes(request: &AssembleRequest, loaded: &Loaded) -> Result<bool, Error> {
+    let snapshot = &loaded.snapshot;
+    let takes = |input: &Input| input.field.name == NOTES_INPUT && input.field.ty == Type::Text;
+    let manifest = &snapshot.manifest;
+    let is_given = request.turn.inputs.contains_key(NOTES_INPUT) || manifest.inputs.contains_key(NOTES_INPUT);
+    let has_place = chosen(snapshot, request.profile.as_ref())?.inputs.iter().any(takes);
+    Ok(has_place && !is_given && !manifest.locked.contains(&Lock::Inputs))
+}
+
+/// The request with what its session and its workspace's notes give, as if its caller had brought it.
 fn resolved(mut raw: proto::AssemblePromptRequest, decoded: &Turn) -> proto::AssemblePromptRequest {
     let read = &decoded.conversation;
     if let Some(turn) = &mut raw.turn {
-        if let Some(recalled) = decoded.inputs.get(RECALL_INPUT) {
-            let recalled = object(Map::from_iter([(RECALL_INPUT.to_owned(), recalled.clone())]));
-            turn.inputs.get_or_insert_default().fields.extend(recalled.fields);
+        let given = |name: &str| Some((name.to_owned(), decoded.inputs.get(name)?.clone()));
+        let given: Map<_, _> = [RECALL_INPUT, NOTES_INPUT].into_iter().filter_map(given).collect();
+        if !given.is_empty() {
+            turn.inputs.get_or_insert_default().fields.extend(object(given).fields);
         }
         turn.session_id.clear();
         (turn.session_position, turn.session_held_cut) = (None, None);

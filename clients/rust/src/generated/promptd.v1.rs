@@ -388,6 +388,10 @@ pub struct AssemblePromptResponse {
     /// request's `revision` is neither.
     #[prost(enumeration = "CanarySide", tag = "15")]
     pub canary_side: i32,
+    /// The positions of the messages of the turn's session that the profile's `auto_recall` found for this turn, the best
+    /// first: the prompt's input `recall` has them. Empty: it found none, or was not asked.
+    #[prost(uint64, repeated, tag = "16")]
+    pub recalled_positions: ::prost::alloc::vec::Vec<u64>,
 }
 /// What a prompt carries of the conversation.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2497,13 +2501,13 @@ pub struct NotesSummary {
     pub made_at: ::core::option::Option<::prost_types::Timestamp>,
 }
 /// What to find.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RecallRequest {
     /// The workspace's id. Required.
     #[prost(string, tag = "1")]
     pub workspace_id: ::prost::alloc::string::String,
     /// The words: 1 to 4,096 bytes, of which the first 32 words are looked for. Without regard to case and
-    /// accents.
+    /// accents. Words that very many messages have are left out where there are rarer ones.
     #[prost(string, tag = "2")]
     pub query: ::prost::alloc::string::String,
     /// Only of this session. Empty: of all.
@@ -2524,6 +2528,27 @@ pub struct RecallRequest {
     /// sent where they would have more than 1 MiB of text.
     #[prost(int32, tag = "7")]
     pub limit: i32,
+    /// How near the vector of a message must be to that of the query, as a cosine from 0 to 1, for the
+    /// message to be found by it. Absent: 0.549 with an embedding model, which is kern's distance, 0.25
+    /// without one. What has words of the query is found by them all the same.
+    #[prost(double, optional, tag = "8")]
+    pub min_similarity: ::core::option::Option<f64>,
+    /// What the prompt has already: it is not found. Absent: nothing.
+    #[prost(message, optional, tag = "9")]
+    pub in_context: ::core::option::Option<RecallContext>,
+}
+/// What a prompt has of a session.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RecallContext {
+    /// The session. Required.
+    #[prost(string, tag = "1")]
+    pub session_id: ::prost::alloc::string::String,
+    /// All messages from this position on, such as those of the prompt's window. Absent: none.
+    #[prost(uint64, optional, tag = "2")]
+    pub from_position: ::core::option::Option<u64>,
+    /// The messages at these positions too, at most 1,000: such as those that were recalled before.
+    #[prost(uint64, repeated, tag = "3")]
+    pub positions: ::prost::alloc::vec::Vec<u64>,
 }
 /// What was found.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2531,6 +2556,10 @@ pub struct RecallResponse {
     /// The best first.
     #[prost(message, repeated, tag = "1")]
     pub messages: ::prost::alloc::vec::Vec<RecalledMessage>,
+    /// Why the query has no vector, so that messages were found by words alone: the embedding model does
+    /// not answer within 2 s, or answers wrongly, or its tokens of the hour are used up. Empty: it has one.
+    #[prost(string, tag = "2")]
+    pub vector_fault: ::prost::alloc::string::String,
 }
 /// A message that was found.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2541,9 +2570,13 @@ pub struct RecalledMessage {
     /// The message.
     #[prost(message, optional, tag = "2")]
     pub message: ::core::option::Option<StoredMessage>,
-    /// How well it matches: greater is better. It compares with others of the same answer alone.
+    /// How well it matches: greater is better. It is made of the message's ranks by words and by meaning, and
+    /// compares with others of the same answer alone.
     #[prost(double, tag = "3")]
     pub score: f64,
+    /// How near its vector is to that of the query, as a cosine. Absent: it was found by words alone.
+    #[prost(double, optional, tag = "4")]
+    pub similarity: ::core::option::Option<f64>,
 }
 /// Of which workspace.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2553,7 +2586,7 @@ pub struct GetRecallStatsRequest {
     pub workspace_id: ::prost::alloc::string::String,
 }
 /// What a workspace has.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetRecallStatsResponse {
     /// How many sessions.
     #[prost(uint64, tag = "1")]
@@ -2579,6 +2612,16 @@ pub struct GetRecallStatsResponse {
     /// How many were set aside, since their summary could not be made: ListSegments says why.
     #[prost(uint64, tag = "8")]
     pub segments_set_aside: u64,
+    /// How many messages have a vector of the model in use; of those without text it is empty.
+    #[prost(uint64, tag = "9")]
+    pub vectors: u64,
+    /// How many wait for it.
+    #[prost(uint64, tag = "10")]
+    pub vectors_waiting: u64,
+    /// The model in use: that of `memory.models.embed`, or `words-1`, the vectors that are made of words
+    /// alone. Empty: none is yet.
+    #[prost(string, tag = "11")]
+    pub vector_model: ::prost::alloc::string::String,
 }
 /// How far a segment's summary is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]

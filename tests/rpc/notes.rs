@@ -7,7 +7,8 @@ use promptd_contract::proto;
 use promptd_core::{history::Thresholds, id::Id, turn::Role};
 use promptd_memory::{Keep, Options, Source, SqliteStore, Store};
 use promptd_memory_pipeline::{
-    Division, Embedding, Fault, Later, Notebook, NotesRequest, Pipeline, Prompts, Request, Said, Summaries, Summariser, Working,
+    Division, Embedding, Fault, Later, Notebook, NotesRequest, Pipeline, Prompts, Request, Said, Summaries, Summariser,
+    Working,
 };
 use tempfile::TempDir;
 use tonic::Code;

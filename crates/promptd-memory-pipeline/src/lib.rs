@@ -36,9 +36,7 @@ use promptd_core::history::Thresholds;
 use promptd_memory::Store;
 use tokio::{sync::Notify, task::JoinHandle};
 
-use self::{
-    breaker::Breaker, notes::NotesWork, planner::Planning, quota::Quota, vectors::Vectorising, worker::Work,
-};
+use self::{breaker::Breaker, notes::NotesWork, planner::Planning, quota::Quota, vectors::Vectorising, worker::Work};
 
 /// What the log lines of this crate are filtered by, as in `log.level: info,promptd::memory=debug`.
 const LOG_TARGET: &str = "promptd::memory";

@@ -48,7 +48,7 @@ mod tests {
             let cosine = cosine(one, other);
             assert!((cosine - expected).abs() < 0.01, "{one:?} {other:?}: {cosine}");
         }
-        let wave = |step: f32| (0..384).map(|at| (at as f32 * step).sin()).collect::<Vec<_>>();
+        let wave = |step: f32| (0..384_u16).map(|at| (f32::from(at) * step).sin()).collect::<Vec<_>>();
         let exact: f32 = wave(0.1).iter().zip(wave(0.1004)).map(|(one, other)| one * other).sum();
         let length = |vector: Vec<f32>| vector.iter().map(|number| number * number).sum::<f32>().sqrt();
         let exact = f64::from(exact / length(wave(0.1)) / length(wave(0.1004)));

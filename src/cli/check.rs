@@ -125,7 +125,7 @@ pub(super) fn findings(offline: &Offline, loaded: &Loaded) -> Vec<Finding> {
             faults.iter().cloned().chain(offline.findings_without_manifest(&loaded.argument)).collect()
         }
         Err(faults) => faults.iter().cloned().collect(),
-        Ok(snapshot) => snapshot.findings.iter().cloned().chain(prompt::forecast(snapshot)).collect(),
+        Ok(snapshot) => snapshot.findings.iter().cloned().chain(prompt::forecast(snapshot.shared())).collect(),
     };
     let mut found: Vec<_> = found.into_iter().collect();
     found.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.place.cmp(&b.place)));

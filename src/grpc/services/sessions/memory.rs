@@ -83,6 +83,9 @@ pub(in crate::grpc) fn failure(error: StoreError, session: Option<&Id>, retry: D
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let store = self.store.as_ref().map(|_| "store");
-        f.debug_struct("Memory").field("store", &store).field("embedding", &self.embedding.name()).finish()
+        f.debug_struct("Memory")
+            .field("store", &store)
+            .field("embedding", &self.embedding.name())
+            .finish_non_exhaustive()
     }
 }

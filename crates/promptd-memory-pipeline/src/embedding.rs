@@ -21,7 +21,7 @@ use crate::{
 /// What vectors of words are stored as. Another number is another way to make them, by which all are made anew.
 const OF_WORDS: &str = "words-1";
 /// How near vectors of words must be for a message to be found by them, unless a search says …
-const MIN_SIMILARITY_OF_WORDS: f32 = 0.25;
+const MIN_SIMILARITY_OF_WORDS: f32 = 0.35;
 /// … and how near those of a model: kern's distance of 0.95 between vectors of length 1.
 const MIN_SIMILARITY_OF_MODEL: f32 = 0.549;
 /// The longest that a search waits for the vector of its query.

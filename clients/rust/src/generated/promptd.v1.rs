@@ -2529,7 +2529,7 @@ pub struct RecallRequest {
     #[prost(int32, tag = "7")]
     pub limit: i32,
     /// How near the vector of a message must be to that of the query, as a cosine from 0 to 1, for the
-    /// message to be found by it. Absent: 0.549 with an embedding model, which is kern's distance, 0.25
+    /// message to be found by it. Absent: 0.549 with an embedding model, which is kern's distance, 0.35
     /// without one. What has words of the query is found by them all the same.
     #[prost(double, optional, tag = "8")]
     pub min_similarity: ::core::option::Option<f64>,

@@ -239,7 +239,7 @@ const CASES: &[Case] = &[
     ("not_modified", &["messages", "sections", "rendered", "cards"], |s| s.shape.held = vec![Digest([2; 32])]),
     ("rendered", &[], |s| s.rendered = "other"),
     ("session_position", &[], |s| s.session_position = Some(0)),
-    ("recalled_positions", &[], |s| s.recalled = vec![0]),
+    ("recalled_positions", &[], |s| s.recalled.clear()),
     ("canary_side", &[], |s| s.side = Some(canary::Side::Candidate)),
     ("size.bytes", &[], |s| s.prompt.size.bytes = 99),
     ("size.chars", &[], |s| s.prompt.size.chars = 99),

@@ -46,7 +46,9 @@ TOPICS = [
     ],
 ]
 # Each message has three sentences of its topic.
-TEXTS = [" ".join(topic[(at + step) % len(topic)] for step in (0, 3, 6)) for topic in TOPICS for at in range(len(topic))]
+TEXTS = [
+    " ".join(topic[(at + step) % len(topic)] for step in (0, 3, 6)) for topic in TOPICS for at in range(len(topic))
+]
 BOUNDS = [len(topic) * number for number, topic in enumerate(TOPICS)]
 
 

@@ -41,6 +41,7 @@ mod requests;
 mod site;
 mod stored;
 #[path = "../common/zipf.rs"]
+#[expect(dead_code, reason = "what the scale bench alone uses")]
 mod zipf;
 
 use std::{process::ExitCode, time::Duration};

@@ -1,9 +1,6 @@
 //! Vectors of texts: by a model, asked within its quota and while it is there, or by the words of the texts.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use promptd_core::history::text_vector;
 use promptd_memory::QueryVector;
@@ -37,8 +34,8 @@ pub struct Embedding {
 struct Model {
     name: String,
     embedder: Arc<dyn Embedder>,
-    quota: Mutex<Quota>,
-    breaker: Mutex<Breaker>,
+    quota: Quota,
+    breaker: Breaker,
 }
 
 /// Why there are no vectors.
@@ -60,7 +57,7 @@ impl Embedding {
     /// By a model, whose vectors are stored under this name; of at most so many tokens an hour, `None`: no bound.
     #[must_use]
     pub fn of_model(name: String, embedder: Arc<dyn Embedder>, tokens_per_hour: Option<u64>) -> Self {
-        let (quota, breaker) = (Mutex::new(Quota::new(tokens_per_hour)), Mutex::default());
+        let (quota, breaker) = (Quota::new(tokens_per_hour), Breaker::default());
         Self { model: Some(Model { name, embedder, quota, breaker }) }
     }
 
@@ -105,11 +102,11 @@ impl Embedding {
 
 impl Model {
     async fn vectors(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Missing> {
-        if let Err(until) = lock(&self.breaker).admits(1) {
+        if let Err(until) = self.breaker.admits(1) {
             return Err(Missing::Until(until, "the model does not answer".into()));
         }
         let chars: usize = texts.iter().map(|text| text.chars().count()).sum();
-        if let Err(wait) = lock(&self.quota).take((chars as u64).div_ceil(4)) {
+        if let Err(wait) = self.quota.take((chars as u64).div_ceil(4)) {
             return Err(Missing::Until(Instant::now() + wait, "the model's tokens of the hour are used up".into()));
         }
         let count = texts.len();
@@ -121,18 +118,18 @@ impl Model {
         let answer = asking.join_next().await.and_then(Result::ok).unwrap_or_else(|| Err(panicked()));
         match answer {
             Ok(vectors) if vectors.len() == count => {
-                lock(&self.breaker).succeeded();
+                self.breaker.succeeded();
                 Ok(vectors)
             }
             Ok(_) => Err(Missing::Refused("the model's answer has other vectors than it was asked for".into())),
             Err(Fault::OfServer { message, pause }) => {
                 self.failed(pause, &message);
-                let until = lock(&self.breaker).admits(1).err().unwrap_or_else(|| Instant::now() + wait(0));
+                let until = self.breaker.admits(1).err().unwrap_or_else(|| Instant::now() + wait(0));
                 Err(Missing::Until(until, message))
             }
             Err(Fault::OfAnswer(message)) => {
                 // It answered.
-                lock(&self.breaker).succeeded();
+                self.breaker.succeeded();
                 tracing::warn!(target: LOG_TARGET, "no vectors of messages: {message}");
                 Err(Missing::Refused(message))
             }
@@ -141,12 +138,8 @@ impl Model {
 
     fn failed(&self, pause: Option<Duration>, fault: &str) {
         tracing::warn!(target: LOG_TARGET, "no vectors of messages: {fault}");
-        lock(&self.breaker).failed(pause);
+        self.breaker.failed(pause);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The first characters.

@@ -15,7 +15,7 @@ use promptd_core::id::Id;
 use promptd_etcd::{Client, Credentials, Mirror, ReadCredentials, Status, Tls, history};
 use promptd_source::{Contents, External, ExternalWorkspace, FileSet, Source, read_files};
 
-use super::Failure;
+use super::{Failure, StopSignals};
 
 /// The workspaces of etcd: none until it is started.
 pub(super) struct Fleet {
@@ -70,6 +70,15 @@ pub(super) fn check_out(config: &Config) -> Result<(), Failure> {
     }
 }
 
+/// Reads what is published, if an etcd is named, and begins to follow it; `None`: the process is asked to stop meanwhile.
+pub(super) async fn start(fleet: Option<&Arc<Fleet>>, stop: &mut StopSignals) -> Result<Option<()>, Failure> {
+    let Some(fleet) = fleet else { return Ok(Some(())) };
+    tokio::select! {
+        started = fleet.start() => started.map(Some),
+        () = stop.next() => Ok(None),
+    }
+}
+
 impl Fleet {
     /// Where etcd is.
     pub(super) fn config(&self) -> &Etcd {
@@ -77,7 +86,7 @@ impl Fleet {
     }
 
     /// Reads what is published, and begins to follow it.
-    pub(super) async fn start(&self) -> Result<(), Failure> {
+    async fn start(&self) -> Result<(), Failure> {
         let Etcd { options, credentials, .. } = self.config.clone();
         let mirror = Mirror::start(options, reader(credentials), Arc::clone(&self.status)).await;
         let mirror = mirror.map_err(|error| Failure::input(format!("error: cannot start with etcd: {error}")))?;

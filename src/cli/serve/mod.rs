@@ -156,11 +156,8 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
 
     let source_options = promptd_source::Options { keep_origins, ..config.source.clone() };
     #[cfg(feature = "etcd")]
-    if let Some(fleet) = &fleet {
-        tokio::select! {
-            started = fleet.start() => started?,
-            () = stop.next() => return Ok(ExitCode::SUCCESS),
-        }
+    if etcd::start(fleet.as_ref(), &mut stop).await?.is_none() {
+        return Ok(ExitCode::SUCCESS);
     }
     let loaded_all = load(config, source_options, external, &store, &status, &logs, &mut stop).await?;
     let Some(started) = loaded_all else { return Ok(ExitCode::SUCCESS) };

@@ -14,8 +14,10 @@ use serde_json::Value;
 use super::summaries::assemble;
 
 /// Reads the notes of a workspace before the newest one: so many, the last ones.
-pub(super) type ReadNotes =
-    Arc<dyn Fn(&Loaded, &FilePattern, usize) -> Result<Vec<OlderFile>, ReadError> + Send + Sync>;
+type Read = dyn Fn(&Loaded, &FilePattern, usize) -> Result<Vec<OlderFile>, ReadError> + Send + Sync;
+
+/// The same, shared.
+pub(super) type ReadNotes = Arc<Read>;
 
 /// Reads them from where the workspaces are.
 pub(super) fn reader(external: Option<Arc<dyn External>>, options: Options) -> ReadNotes {
@@ -44,12 +46,7 @@ impl Notebook for WorkspaceNotes {
     }
 }
 
-fn request(
-    loaded: &Loaded,
-    settings: &Settings,
-    profile: &Id,
-    read: &dyn Fn(&Loaded, &FilePattern, usize) -> Result<Vec<OlderFile>, ReadError>,
-) -> Result<Option<NotesRequest>, String> {
+fn request(loaded: &Loaded, settings: &Settings, profile: &Id, read: &Read) -> Result<Option<NotesRequest>, String> {
     let notes = read(loaded, &settings.files, settings.most);
     let notes = notes.map_err(|error| format!("`{}` cannot be read: {error}", settings.files))?;
     let notes: Vec<_> = notes.iter().map(|(path, file)| (path, String::from_utf8_lossy(&file.bytes))).collect();

@@ -34,6 +34,17 @@ impl Scene {
         Self::with(workspaces, resident, |_| {})
     }
 
+    /// After its first sweep, the last one: then nothing but calls and saves has anything loaded.
+    fn at_rest(workspaces: usize, resident: usize) -> Self {
+        let scene = Self::with(workspaces, resident, |options| options.sweep_interval = NEVER * 100);
+        let began = Instant::now();
+        while scene.source.status().sweeps.get() == 0 {
+            assert!(began.elapsed() < NEVER, "never swept");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        scene
+    }
+
     fn with(workspaces: usize, resident: usize, set: impl FnOnce(&mut Options)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for i in 0..workspaces {
@@ -117,7 +128,7 @@ const ONE: usize = 20;
 
 #[test]
 fn what_calls_used_last_stays_loaded_and_the_rest_comes_back_when_it_is_called() {
-    let scene = Scene::new(6, 3 * ONE);
+    let scene = Scene::at_rest(6, 3 * ONE);
     assert_eq!(scene.loaded().len(), 3, "as many as there is room for");
     let published = scene.source.status().published.get();
     assert_eq!(published, 6, "all were loaded at the start");
@@ -167,13 +178,7 @@ fn many_callers_wait_for_one_load() {
 #[test]
 fn what_many_calls_wait_for_is_loaded_without_a_pause() {
     const WORKSPACES: usize = 400;
-    let scene = Scene::with(WORKSPACES, 0, |options| options.sweep_interval = NEVER * 100);
-    // Then nothing else wakes the loop.
-    let began = Instant::now();
-    while scene.source.status().sweeps.get() == 0 {
-        assert!(began.elapsed() < NEVER, "never swept");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    let scene = Scene::at_rest(WORKSPACES, 0);
     scene.runtime.block_on(async {
         let ids: Vec<_> = (0..WORKSPACES).map(id).collect();
         let calls = futures_util::future::join_all(ids.iter().map(|id| scene.store.loaded(id)));

@@ -176,7 +176,7 @@ impl Compiler<'_> {
             }
         };
         let auto_recall =
-            raw.auto_recall.as_ref().and_then(|written| self.auto_recall(written, trim.is_some(), &globals));
+            raw.auto_recall.as_ref().and_then(|written| self.auto_recall(written, raw.max_tokens.is_some(), &globals));
         ConversationSpec {
             when: raw.when.as_ref().and_then(|written| self.condition("conversation.when", written, &globals)),
             stages: self.stages(raw.stages.as_ref()),

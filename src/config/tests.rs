@@ -218,7 +218,7 @@ fn a_key_of_another_build_or_another_file_says_so() {
 #[test]
 fn faults_of_etcd_are_reported_together_and_its_settings_are_in_the_manual() {
     let text = "workspaces:\n  etcd:\n    endpoints: [host:2379, nowhere]\n    prefix: promptd\n    tls: {cert: c}\n    \
-                auth: {username: u}\n    cache: {dir: d, max_bytes: 0}\n    max_age: 5\n    require_approval: 17\n";
+                auth: {username: u}\n    cache: {dir: d, max_bytes: 0}\n    max_age: 5\n    require_approval: 17\n    files: {id: f}\n";
     insta::assert_snapshot!(read(text).unwrap_err().join("\n"), @"
     promptd.yaml:3:28 `workspaces.etcd.endpoints` needs members of etcd, each `HOST:PORT`
     promptd.yaml:4:13 `workspaces.etcd.prefix` must be a prefix such as `/promptd`: names of A-Z a-z 0-9 . _ -, each with a `/` before it
@@ -226,7 +226,8 @@ fn faults_of_etcd_are_reported_together_and_its_settings_are_in_the_manual() {
     promptd.yaml:6:11 `workspaces.etcd.auth.username` and `workspaces.etcd.auth.password_file` must both be set
     promptd.yaml:7:32 `workspaces.etcd.cache.max_bytes` must be at least 1
     promptd.yaml:8:14 `workspaces.etcd.max_age` needs a unit, such as `5s`
-    promptd.yaml:9:23 `workspaces.etcd.require_approval` must be at most 16
+    promptd.yaml:9:23 `workspaces.etcd.require_approval` must be from 0 to 16
+    promptd.yaml:10:12 `workspaces.etcd.files.id` and `workspaces.etcd.files.dir` must both be set
     ");
     assert!(read("workspaces: {etcd: {endpoints: []}}").unwrap().has_no_workspaces());
     assert!(!read("workspaces: {etcd: {endpoints: ['[::1]:2379']}}").unwrap().has_no_workspaces());

@@ -72,7 +72,7 @@ features:
     cargo test --locked --all-features --package promptd-etcd --lib
     cargo test --locked --all-features --package promptd-mcp --package promptd-memory --lib
     cargo test --locked --all-features --package promptd-memory-pipeline
-    cargo test --locked --all-features --package promptd --test rpc -- mcp sessions segments
+    cargo test --locked --all-features --package promptd --test rpc -- mcp sessions segments notes recall
     cargo test --locked --all-features --package promptd --test cli -- memory
     cargo test --locked --all-features --package promptd --test memory
 

@@ -47,10 +47,15 @@ impl Audit {
         self
     }
 
-    /// Writes the line of a call that was refused.
-    pub(super) fn refused(mut self, error: Error) -> Error {
-        self.write(&error.reason(), "");
-        error
+    /// Goes on with what was found good; of a call that is refused it writes the line.
+    pub(super) fn admit<T>(mut self, found: Result<T, Error>) -> Result<(Self, T), Error> {
+        match found {
+            Ok(found) => Ok((self, found)),
+            Err(error) => {
+                self.write(&error.reason(), "");
+                Err(error)
+            }
+        }
     }
 
     /// Writes the line of what was tried.

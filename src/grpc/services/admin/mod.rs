@@ -17,7 +17,6 @@ use promptd_etcd::{
     FileEntry, MAX_FILE_BYTES, MAX_FILES,
     canary::End,
     history::{self, Past},
-    publish::digest,
     upload,
 };
 use tonic::{Request, Response, Status};
@@ -128,7 +127,7 @@ impl admin_service_server::AdminService for AdminService {
             violations.add(format!("contents[{index}]"), message);
         }
         violations.into_result(()).map_err(Error::from)?;
-        let hash = move || contents.into_iter().map(|bytes| (digest(&bytes), bytes)).collect::<Vec<_>>();
+        let hash = move || contents.into_iter().map(|bytes| (Digest::of(&bytes), bytes)).collect::<Vec<_>>();
         let files = run_heavy(&self.limits, hash).await?;
         let sha256 = files.iter().map(|(sha256, _)| sha256.to_hex()).collect();
         let Connection { client, prefix, .. } = &self.publisher.connect().await?;
@@ -146,10 +145,8 @@ impl admin_service_server::AdminService for AdminService {
         let ids = request.workspaces.iter().map(|workspace| workspace.workspace_id.as_str());
         let action = if request.canary.is_some() { "canary" } else { "publish" };
         let audit = Audit::begin(action, &by, ids, &request.message);
-        let done = match publish_request(request, &BOUNDS, |id| by.must_publish(id)) {
-            Ok(request) => self.publisher.publish(request, by.author(), audit).await?,
-            Err(error) => return Err(audit.refused(error).into()),
-        };
+        let (audit, request) = audit.admit(publish_request(request, &BOUNDS, |id| by.must_publish(id)))?;
+        let done = self.publisher.publish(request, by.author(), audit).await?;
         let (workspaces, proposal) = done.encode(self.publisher.approvals());
         Ok(Response::new(proto::PublishResponse { workspaces, proposal }))
     }
@@ -161,10 +158,7 @@ impl admin_service_server::AdminService for AdminService {
         let by = By::of(&request, &self.publisher);
         let request = request.into_inner();
         let audit = Audit::begin("rollback", &by, [request.workspace_id.as_str()], &request.message);
-        let (id, name, message) = match rollback_request(request, &by) {
-            Ok(request) => request,
-            Err(error) => return Err(audit.refused(error).into()),
-        };
+        let (audit, (id, name, message)) = audit.admit(rollback_request(request, &by))?;
         let done = self.publisher.rollback(id, name, message, by.author(), audit).await?;
         let (mut workspaces, proposal) = done.encode(self.publisher.approvals());
         Ok(Response::new(proto::RollbackResponse { workspace: workspaces.pop(), proposal }))
@@ -211,10 +205,7 @@ impl admin_service_server::AdminService for AdminService {
         let by = By::of(&request, &self.publisher);
         let proto::ApproveProposalRequest { workspace_id, proposal_id } = request.into_inner();
         let audit = Audit::begin("approve", &by, [workspace_id.as_str()], "").of_proposal(&proposal_id);
-        let (id, name) = match proposal_request(&workspace_id, proposal_id, String::new(), &by) {
-            Ok(request) => request,
-            Err(error) => return Err(audit.refused(error).into()),
-        };
+        let (audit, (id, name)) = audit.admit(proposal_request(&workspace_id, proposal_id, String::new(), &by))?;
         let done = self.publisher.approve(id, name, by, audit).await?;
         let (workspaces, proposal) = done.encode(self.publisher.approvals());
         Ok(Response::new(proto::ApproveProposalResponse { workspaces, proposal }))
@@ -227,10 +218,7 @@ impl admin_service_server::AdminService for AdminService {
         let by = By::of(&request, &self.publisher);
         let proto::RejectProposalRequest { workspace_id, proposal_id, message } = request.into_inner();
         let audit = Audit::begin("reject", &by, [workspace_id.as_str()], &message).of_proposal(&proposal_id);
-        let (id, name) = match proposal_request(&workspace_id, proposal_id, message, &by) {
-            Ok(request) => request,
-            Err(error) => return Err(audit.refused(error).into()),
-        };
+        let (audit, (id, name)) = audit.admit(proposal_request(&workspace_id, proposal_id, message, &by))?;
         self.publisher.reject(id, name, by, audit).await?;
         Ok(Response::new(proto::RejectProposalResponse {}))
     }
@@ -243,10 +231,7 @@ impl AdminService {
             End::Abort => "abort",
         };
         let audit = Audit::begin(action, by, [workspace_id], &message);
-        let (id, message) = match end_request(workspace_id, message, by) {
-            Ok(request) => request,
-            Err(error) => return Err(audit.refused(error)),
-        };
+        let (audit, (id, message)) = audit.admit(end_request(workspace_id, message, by))?;
         self.publisher.end_canary(end, id, message, by.author(), audit).await
     }
 }

@@ -151,10 +151,7 @@ impl Publisher {
     where
         W: AsyncFnOnce(&Self, &Connection) -> Result<Done, Error> + Send + 'static,
     {
-        let connection = match self.connect_at(Arc::clone(&self.0.publishing)).await {
-            Ok(connection) => connection,
-            Err(error) => return Err(audit.refused(error)),
-        };
+        let (audit, connection) = audit.admit(self.connect_at(Arc::clone(&self.0.publishing)).await)?;
         let (publisher, runtime) = (self.clone(), Handle::current());
         let task = spawn_blocking(move || {
             let result = runtime.block_on(work(&publisher, &connection));

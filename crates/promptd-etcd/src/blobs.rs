@@ -6,10 +6,7 @@ use std::{
 };
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use promptd_core::{
-    digest::{Digest, sha256_hex},
-    workspace::Tree,
-};
+use promptd_core::digest::Digest;
 use tokio::sync::Notify;
 
 use crate::{
@@ -132,7 +129,7 @@ impl Blobs {
         for ((sha256, size), value) in batch.into_iter().zip(values) {
             match value.map(|kv| kv.value) {
                 None => _ = found.insert(sha256, Err(missing(sha256))),
-                Some(bytes) if bytes.len() as u64 == size && *sha256_hex(&bytes) == *sha256.to_hex() => {
+                Some(bytes) if bytes.len() as u64 == size && Digest::of(&bytes) == sha256 => {
                     whole.push((sha256, bytes));
                 }
                 Some(_) => {
@@ -191,13 +188,8 @@ pub(crate) async fn contents(
     prefix: &Prefix,
 ) -> Result<BTreeMap<String, Vec<u8>>, Error> {
     let found = Blobs::new(None).find(files.values(), Some(client), prefix).await?;
-    let tree = tree(files, &found).map_err(|why| Error::new(ErrorKind::Invalid, why))?;
-    let read = |path: &String| {
-        let bytes =
-            tree.read(path, usize::MAX).map_err(|error| Error::new(ErrorKind::Invalid, format!("{path} {error}")))?;
-        Ok((path.clone(), bytes.bytes))
-    };
-    tree.files.keys().map(read).collect()
+    let contents = tree(files, &found).and_then(|tree| tree.contents());
+    contents.map_err(|why| Error::new(ErrorKind::Invalid, why))
 }
 
 fn missing(sha256: Digest) -> String {

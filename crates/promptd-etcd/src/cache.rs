@@ -74,7 +74,7 @@ impl Cache {
     /// The bytes of a file. One that is not what its hash says is removed.
     pub(crate) fn read(&self, sha256: Digest) -> io::Result<Vec<u8>> {
         let bytes = disk::read(&self.blob(sha256), MAX_FILE_BYTES + 1)?;
-        if *sha256_hex(&bytes) == *sha256.to_hex() {
+        if Digest::of(&bytes) == sha256 {
             return Ok(bytes);
         }
         self.remove(sha256)?;
@@ -189,17 +189,13 @@ mod tests {
         Cache::open(&options::Cache { dir: dir.join("cache"), max_bytes }, &Prefix::parse("/p").unwrap()).unwrap()
     }
 
-    fn digest(bytes: &[u8]) -> Digest {
-        Digest(hex::bytes(&sha256_hex(bytes)).unwrap())
-    }
-
     #[test]
     fn what_is_kept_is_there_after_a_restart_for_its_owner_alone() {
         let home = tempfile::tempdir().unwrap();
         let key = |kind| LiveKey { id: Id::parse("ws").unwrap(), kind };
         let (both, at) = (Kind::ALL.map(key), Timestamp::from_second(1_800_000_000).unwrap());
         let cache = open(home.path(), 100);
-        assert!(cache.write(digest(b"one"), b"one").unwrap());
+        assert!(cache.write(Digest::of(b"one"), b"one").unwrap());
         for (key, value) in both.iter().zip([b"{}", b"[]"]) {
             cache.keep(key, value).unwrap();
         }
@@ -211,15 +207,15 @@ mod tests {
         assert!(taken.is_err(), "another process has it");
         drop(cache);
         let cache = open(home.path(), 100);
-        assert!(cache.has(digest(b"one"), 3) && !cache.has(digest(b"two"), 3) && cache.bytes() == 3);
-        assert_eq!(cache.read(digest(b"one")).unwrap(), b"one");
+        assert!(cache.has(Digest::of(b"one"), 3) && !cache.has(Digest::of(b"two"), 3) && cache.bytes() == 3);
+        assert_eq!(cache.read(Digest::of(b"one")).unwrap(), b"one");
         let [newest, canary] = both;
         let kept = vec![(newest, b"{}".to_vec()), (canary.clone(), b"[]".to_vec())];
         assert_eq!((cache.live().unwrap(), cache.confirmed()), (kept, Some(at)));
         for path in [home.path().join("cache"), cache.root.clone(), cache.root.join("blobs")] {
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o700);
         }
-        for path in [cache.blob(digest(b"one")), cache.root.join("workspaces/ws")] {
+        for path in [cache.blob(Digest::of(b"one")), cache.root.join("workspaces/ws")] {
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
         }
         cache.forget(&canary).unwrap();
@@ -231,13 +227,13 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let cache = open(home.path(), 100);
         let key = LiveKey { id: Id::parse("ws").unwrap(), kind: Kind::Newest };
-        cache.write(digest(b"one"), b"one").unwrap();
+        cache.write(Digest::of(b"one"), b"one").unwrap();
         cache.keep(&key, b"{}").unwrap();
-        fs::write(cache.blob(digest(b"one")), "two").unwrap();
+        fs::write(cache.blob(Digest::of(b"one")), "two").unwrap();
         let manifest = fs::read_to_string(cache.live_file(&key)).unwrap();
         fs::write(cache.live_file(&key), manifest.replace("{}", "[]")).unwrap();
-        assert_eq!(cache.read(digest(b"one")).unwrap_err().kind(), io::ErrorKind::InvalidData);
-        assert!(!cache.has(digest(b"one"), 3) && cache.bytes() == 0);
+        assert_eq!(cache.read(Digest::of(b"one")).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert!(!cache.has(Digest::of(b"one"), 3) && cache.bytes() == 0);
         assert!(cache.live().unwrap().is_empty());
     }
 
@@ -245,10 +241,10 @@ mod tests {
     fn it_takes_no_more_than_its_bound_and_drops_what_nothing_needs() {
         let home = tempfile::tempdir().unwrap();
         let cache = open(home.path(), 6);
-        assert!(cache.write(digest(b"one"), b"one").unwrap() && cache.write(digest(b"two"), b"two").unwrap());
-        assert!(!cache.write(digest(b"six"), b"six").unwrap());
-        cache.sweep(&[digest(b"two")].into()).unwrap();
-        assert!(!cache.has(digest(b"one"), 3) && cache.has(digest(b"two"), 3) && cache.bytes() == 3);
-        assert!(cache.write(digest(b"six"), b"six").unwrap());
+        assert!(cache.write(Digest::of(b"one"), b"one").unwrap() && cache.write(Digest::of(b"two"), b"two").unwrap());
+        assert!(!cache.write(Digest::of(b"six"), b"six").unwrap());
+        cache.sweep(&[Digest::of(b"two")].into()).unwrap();
+        assert!(!cache.has(Digest::of(b"one"), 3) && cache.has(Digest::of(b"two"), 3) && cache.bytes() == 3);
+        assert!(cache.write(Digest::of(b"six"), b"six").unwrap());
     }
 }

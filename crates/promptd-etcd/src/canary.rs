@@ -3,19 +3,16 @@
 //! Both ends are states of the workspace like any other, with who ended it and why. So the history has every state that was
 //! live in its order, and the number of the candidate is not given to another.
 
-use std::collections::BTreeMap;
-
-use promptd_core::id::Id;
+use promptd_core::{digest::Digest, id::Id};
 
 use crate::{
     candidate::Candidate,
     client::{Client, delete, put, unchanged},
-    clock,
     error::{Error, ErrorKind},
     layout::Prefix,
     manifest::Manifest,
     proto::KeyValue,
-    publish::{Flip, Head, Note, Published, digest, heads, published},
+    publish::{Flip, Head, Note, Published, heads, manifest_after, published},
 };
 
 /// A canary that runs.
@@ -77,8 +74,7 @@ pub(crate) async fn promotion(
         );
         return Err(Error::new(ErrorKind::Conflict, message));
     }
-    let next =
-        Manifest { files: candidate.manifest.files.clone(), again: Some(candidate.revision), ..after(candidate, note) };
+    let next = again(candidate, candidate.revision, &candidate.manifest, note);
     Ok((candidate.clone(), ending(prefix, id, Some(head), &running, Some(next))))
 }
 
@@ -87,7 +83,7 @@ async fn abort(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> Result
     // Of what is not in use anyway nothing is left in the history.
     let next = match (&head, &running.candidate) {
         (Some(head), Ok(candidate)) if candidate.manifest.parent == Some(head.revision) => {
-            Some(Manifest { files: head.manifest.files.clone(), again: Some(head.revision), ..after(candidate, note) })
+            Some(again(candidate, head.revision, &head.manifest, note))
         }
         _ => None,
     };
@@ -98,7 +94,7 @@ async fn abort(client: &Client, prefix: &Prefix, id: &Id, note: &Note) -> Result
 pub(crate) async fn in_use(client: &Client, prefix: &Prefix, id: &Id) -> Result<Option<Candidate>, Error> {
     let mut found = client.get_all(vec![prefix.workspace(id), prefix.canary(id)], 0).await?.into_iter();
     let (newest, canary) = (found.next().flatten(), found.next().flatten());
-    let stable = newest.map(|kv| digest(&kv.value));
+    let stable = newest.map(|kv| Digest::of(&kv.value));
     let candidate = canary.and_then(|kv| Candidate::read(&kv.value).ok());
     Ok(candidate.filter(|candidate| stable.is_some() && candidate.manifest.parent == stable))
 }
@@ -140,17 +136,10 @@ async fn running(client: &Client, prefix: &Prefix, ids: &[Id]) -> Result<Vec<Opt
     Ok(client.get_all(keys, 0).await?.into_iter().map(|kv| kv.map(running)).collect())
 }
 
-/// A manifest behind that of a candidate, still without files.
-fn after(candidate: &Candidate, note: &Note) -> Manifest {
-    Manifest {
-        sequence: candidate.manifest.sequence + 1,
-        parent: Some(candidate.revision),
-        author: note.author.clone(),
-        message: note.message.clone(),
-        time: clock::timestamp(),
-        again: None,
-        files: BTreeMap::new(),
-    }
+/// The manifest behind that of a candidate, with the files of a state again.
+fn again(candidate: &Candidate, revision: Digest, state: &Manifest, note: &Note) -> Manifest {
+    let before = Some((&candidate.manifest, candidate.revision));
+    Manifest { again: Some(revision), ..manifest_after(before, state.files.clone(), note) }
 }
 
 /// What ends a canary, and makes `next` the newest state, if nothing of either has changed.
@@ -163,7 +152,8 @@ fn ending(prefix: &Prefix, id: &Id, head: Option<&Head>, running: &Running, next
     let mut result = head.map(|head| published(id, head, false));
     if let Some(manifest) = next {
         let json = manifest.write();
-        result = Some(Published { id: id.clone(), revision: digest(&json), sequence: manifest.sequence, is_new: true });
+        result =
+            Some(Published { id: id.clone(), revision: Digest::of(&json), sequence: manifest.sequence, is_new: true });
         operations.push(put(prefix.workspace(id), json.clone()));
         operations.push(put(prefix.history(id, manifest.sequence), json));
     }

@@ -6,10 +6,7 @@ use promptd_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    manifest::{InvalidManifest, MAX_MANIFEST_BYTES, Manifest},
-    publish::digest,
-};
+use crate::manifest::{InvalidManifest, MAX_MANIFEST_BYTES, Manifest};
 
 /// The newest format of canaries that is read, and the one that is written.
 const FORMAT: u32 = 1;
@@ -58,7 +55,7 @@ impl Candidate {
         let share = Share::of_buckets(share).ok_or_else(|| invalid(format!("there is no share of {share} buckets")))?;
         let by = Key::parse(&by).ok_or_else(|| invalid(format!("there is no key `{by}`")))?;
         let canary = Canary::new(share, by, salt).map_err(invalid)?;
-        Ok(Self { canary, manifest: Manifest::read(manifest)?, revision: digest(manifest) })
+        Ok(Self { canary, manifest: Manifest::read(manifest)?, revision: Digest::of(manifest) })
     }
 
     /// What etcd gets, with the manifest as it is written into the history.
@@ -91,7 +88,7 @@ mod tests {
         let written = Candidate::write(&canary, MANIFEST.as_bytes());
         assert_eq!(written, format!("{LINE}\n{MANIFEST}").into_bytes());
         let read = Candidate::read(&written).unwrap();
-        assert_eq!((read.canary, read.revision), (canary, digest(MANIFEST.as_bytes())));
+        assert_eq!((read.canary, read.revision), (canary, Digest::of(MANIFEST.as_bytes())));
         assert_eq!(read.manifest.author, "dana");
     }
 

@@ -42,6 +42,11 @@ impl Error {
         Self { kind, message: message.into() }
     }
 
+    /// What is at a key cannot be used.
+    pub(crate) fn unreadable(key: &[u8], why: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Invalid, format!("{} in etcd: {why}", String::from_utf8_lossy(key)))
+    }
+
     /// What a call of the member at `address` answered.
     pub(crate) fn of_call(address: &str, status: &Status) -> Self {
         // An error of the connection has a cause; what etcd says has none.

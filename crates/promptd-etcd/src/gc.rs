@@ -7,16 +7,15 @@ use std::{
 };
 
 use jiff::Timestamp;
-use promptd_core::{digest::Digest, text::hex};
+use promptd_core::digest::Digest;
 
 use crate::{
     candidate::Candidate,
     client::{Client, MAX_OPERATIONS, delete, unchanged},
     clock,
-    error::{Error, ErrorKind},
+    error::Error,
     layout::{self, Kind, LiveKey, Prefix},
-    manifest::{InvalidManifest, Manifest},
-    proposal::Proposal,
+    manifest::Manifest,
     proto::KeyValue,
     review,
 };
@@ -50,7 +49,7 @@ pub async fn collect(client: &Client, prefix: &Prefix, keep: usize) -> Result<Re
     remove(client, uploads.into_iter().filter(|kv| kv.mod_revision <= held.old).collect()).await?;
     let blobs = client.list(&prefix.blobs()).await?.keys;
     let is_needless = |kv: &KeyValue| {
-        let sha256 = layout::name(&kv.key).and_then(hex::bytes).map(Digest);
+        let sha256 = layout::digest(&kv.key);
         kv.mod_revision <= held.old && sha256.is_some_and(|sha256| !held.files.contains(&sha256))
     };
     let blobs = remove(client, blobs.into_iter().filter(is_needless).collect()).await?;
@@ -60,18 +59,13 @@ pub async fn collect(client: &Client, prefix: &Prefix, keep: usize) -> Result<Re
 /// The files of open proposals, and how many were removed because they have expired.
 async fn proposed(client: &Client, prefix: &Prefix) -> Result<(BTreeSet<Digest>, usize), Error> {
     let (mut files, mut removed) = (BTreeSet::new(), 0);
-    for KeyValue { key, .. } in client.list(&prefix.proposals()).await?.keys {
-        let Some(kv) = client.get_all(vec![key], 0).await?.pop().flatten() else { continue };
-        let Some(id) = layout::name(&kv.key).and_then(hex::bytes).map(Digest) else { continue };
-        let proposal = Proposal::read(id, &kv.value).map_err(|why| unreadable(&kv.key, &why))?;
-        if review::is_expired(&proposal) {
-            let is_same = unchanged(kv.key, kv.mod_revision);
-            if client.transact(vec![is_same], review::removal(prefix, &proposal)).await?.succeeded {
-                removed += 1;
-                continue;
-            }
+    for id in client.list(&prefix.proposals()).await?.keys.iter().filter_map(|kv| layout::digest(&kv.key)) {
+        let Some(open) = review::read(client, prefix, id).await? else { continue };
+        if review::is_expired(&open.proposal) && open.reject(client, prefix).await? {
+            removed += 1;
+            continue;
         }
-        files.extend(proposal.workspaces.values().flat_map(|one| one.files.values()).map(|file| file.sha256));
+        files.extend(open.proposal.workspaces.values().flat_map(|one| one.files.values()).map(|file| file.sha256));
     }
     Ok((files, removed))
 }
@@ -106,7 +100,7 @@ async fn read(client: &Client, keys: Vec<KeyValue>, now: Timestamp) -> Result<He
     let keys: Vec<_> = keys.into_iter().map(|kv| kv.key).collect();
     for keys in keys.chunks(MAX_OPERATIONS) {
         for kv in client.get_all(keys.to_vec(), 0).await?.into_iter().flatten() {
-            let manifest = Manifest::read(&kv.value).map_err(|why| unreadable(&kv.key, &why))?;
+            let manifest = Manifest::read(&kv.value).map_err(|why| Error::unreadable(&kv.key, why))?;
             let age: Duration = now.duration_since(manifest.time).try_into().unwrap_or_default();
             if age >= SPARED {
                 held.old = held.old.max(kv.mod_revision);
@@ -128,16 +122,11 @@ async fn live_files(client: &Client, prefix: &Prefix) -> Result<BTreeSet<Digest>
                 Some(Ok(LiveKey { kind: Kind::Canary, .. })) => Candidate::read(&kv.value).map(|read| read.manifest),
                 _ => continue,
             };
-            let manifest = manifest.map_err(|why| unreadable(&kv.key, &why))?;
+            let manifest = manifest.map_err(|why| Error::unreadable(&kv.key, why))?;
             files.extend(manifest.files.values().map(|file| file.sha256));
         }
     }
     Ok(files)
-}
-
-/// What it names cannot be known: then nothing may be removed.
-fn unreadable(key: &[u8], why: &InvalidManifest) -> Error {
-    Error::new(ErrorKind::Invalid, format!("{} in etcd: {why}", String::from_utf8_lossy(key)))
 }
 
 /// Removes the keys that are as they were listed.

@@ -13,7 +13,7 @@ use crate::{
     manifest::{FileEntry, Manifest},
     proposal::{Proposal, Proposed},
     proto::KeyValue,
-    publish::{Trial, digest, heads},
+    publish::{Trial, heads},
     review,
 };
 
@@ -146,8 +146,6 @@ async fn walk(
 }
 
 fn read(kv: &KeyValue) -> Result<Past, Error> {
-    let key = String::from_utf8_lossy(&kv.key);
-    let manifest =
-        Manifest::read(&kv.value).map_err(|why| Error::new(ErrorKind::Invalid, format!("{key} in etcd: {why}")))?;
-    Ok(Past { revision: digest(&kv.value), manifest, trial: None })
+    let manifest = Manifest::read(&kv.value).map_err(|why| Error::unreadable(&kv.key, why))?;
+    Ok(Past { revision: Digest::of(&kv.value), manifest, trial: None })
 }

@@ -9,6 +9,7 @@ use std::fmt;
 use promptd_core::{
     digest::Digest,
     id::{Id, InvalidId},
+    text::hex,
 };
 
 /// The start of all keys: one `/` before each of its names, none at its end.
@@ -162,6 +163,11 @@ fn below(folder: &str) -> KeyRange {
     to.pop();
     to.push(b'/' + 1);
     KeyRange { from, to }
+}
+
+/// The SHA-256 that a key ends with.
+pub(crate) fn digest(key: &[u8]) -> Option<Digest> {
+    name(key).and_then(hex::bytes).map(Digest)
 }
 
 /// The last name of a key.

@@ -32,6 +32,15 @@ pub(crate) enum Bytes {
 pub(crate) type ReadBlob = dyn Fn() -> io::Result<Vec<u8>> + Send + Sync;
 
 impl PublishedTree {
+    /// The bytes of all files, by path; the error has the path.
+    pub(crate) fn contents(&self) -> Result<BTreeMap<String, Vec<u8>>, String> {
+        let read = |path: &String| {
+            let read = self.read(path, usize::MAX).map_err(|error| format!("{path} {error}"))?;
+            Ok((path.clone(), read.bytes))
+        };
+        self.files.keys().map(read).collect()
+    }
+
     /// The paths below a folder, relative to it.
     fn below<'t>(&'t self, folder: &str) -> impl Iterator<Item = &'t str> + use<'t> {
         let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };

@@ -98,12 +98,7 @@ impl Mirror {
     /// Writes the newest usable state of a workspace to a folder; false: it is there already, or none is published. Blocks.
     pub fn check_out(&self, id: &Id, checkout: &Checkout) -> io::Result<bool> {
         let Some((revision, tree)) = self.state.files_of(id) else { return Ok(false) };
-        let read = |path: &String| {
-            let read = tree.read(path, usize::MAX).map_err(|error| io::Error::other(format!("{path} {error}")))?;
-            Ok((path.clone(), read.bytes))
-        };
-        let files = tree.files.keys().map(read).collect::<io::Result<_>>()?;
-        checkout.write(revision, &files)
+        checkout.write(revision, &tree.contents().map_err(io::Error::other)?)
     }
 
     /// Waits until workspaces have changed since the last time, and says which.

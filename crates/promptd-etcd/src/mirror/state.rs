@@ -23,7 +23,6 @@ use crate::{
     error::Error,
     layout::{Kind, LiveKey, Prefix},
     manifest::Manifest,
-    publish::digest,
     status::Status,
     tree::PublishedTree,
 };
@@ -73,7 +72,7 @@ impl LiveState {
     pub(super) fn read(kind: Kind, value: &[u8]) -> Result<Self, String> {
         let read = match kind {
             Kind::Newest => {
-                Manifest::read(value).map(|manifest| Self { manifest, revision: digest(value), canary: None })
+                Manifest::read(value).map(|manifest| Self { manifest, revision: Digest::of(value), canary: None })
             }
             Kind::Canary => Candidate::read(value).map(|Candidate { canary, manifest, revision }| Self {
                 manifest,

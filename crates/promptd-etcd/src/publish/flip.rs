@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use promptd_core::{canary::Canary, id::Id};
+use promptd_core::{canary::Canary, digest::Digest, id::Id};
 
-use super::{Head, Note, Published, Trial, digest};
+use super::{Head, Note, Published, Trial};
 use crate::{
     batch::OPERATION_BYTES,
     candidate::{Candidate, MAX_LINE_BYTES},
@@ -26,17 +26,21 @@ pub(crate) struct Next {
 
 impl Next {
     pub(crate) fn after(id: &Id, head: Option<Head>, files: BTreeMap<String, FileEntry>, note: &Note) -> Self {
-        let manifest = Manifest {
-            sequence: head.as_ref().map_or(1, |head| head.manifest.sequence + 1),
-            parent: head.as_ref().map(|head| head.revision),
-            author: note.author.clone(),
-            message: note.message.clone(),
-            time: clock::timestamp(),
-            again: None,
-            files,
-        };
+        let before = head.as_ref().map(|head| (&head.manifest, head.revision));
+        let manifest = manifest_after(before, files, note);
         Self { id: id.clone(), head, manifest }
     }
+}
+
+/// A manifest that is published now, behind another.
+pub(crate) fn manifest_after(
+    before: Option<(&Manifest, Digest)>,
+    files: BTreeMap<String, FileEntry>,
+    note: &Note,
+) -> Manifest {
+    let Note { author, message } = note.clone();
+    let (sequence, parent) = before.map(|(before, revision)| (before.sequence + 1, revision)).unzip();
+    Manifest { sequence: sequence.unwrap_or(1), parent, author, message, time: clock::timestamp(), again: None, files }
 }
 
 /// What is compared and written together, and what that gives where nothing has changed since.
@@ -66,7 +70,7 @@ impl Flip {
             size += 2 * (json.len() + newest.len() + past.len() + OPERATION_BYTES) + MAX_LINE_BYTES;
             compare.push(unchanged(newest.clone(), head.as_ref().map_or(0, |head| head.mod_revision)));
             compare.push(unchanged(prefix.canary(id), 0));
-            let (revision, sequence) = (digest(&json), manifest.sequence);
+            let (revision, sequence) = (Digest::of(&json), manifest.sequence);
             results.push(Published { id: id.clone(), revision, sequence, is_new: true });
             operations.push(match &canary {
                 Some(canary) => put(prefix.canary(id), Candidate::write(canary, &json)),
@@ -88,6 +92,6 @@ impl Flip {
 /// The canary of all that is published together. The salt is of the first manifest, so that each canary has another one.
 fn canary_of(trial: Trial, first: &Manifest) -> Result<Canary, Error> {
     const SALT_DIGITS: usize = 16;
-    let salt = digest(&first.write()).to_hex()[..SALT_DIGITS].to_owned();
+    let salt = Digest::of(&first.write()).to_hex()[..SALT_DIGITS].to_owned();
     Canary::new(trial.share, trial.by, salt).map_err(|why| Error::new(ErrorKind::Invalid, why))
 }

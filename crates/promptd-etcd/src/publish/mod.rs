@@ -3,7 +3,7 @@
 mod flip;
 mod limits;
 
-pub(crate) use flip::{Flip, Next};
+pub(crate) use flip::{Flip, Next, manifest_after};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +22,7 @@ use crate::{
     history,
     layout::Prefix,
     manifest::{FileEntry, Manifest},
+    proto::KeyValue,
 };
 
 /// The most workspaces that are published together: each takes two operations of a transaction.
@@ -83,13 +84,11 @@ pub struct Head {
 pub async fn heads(client: &Client, prefix: &Prefix, ids: &[Id]) -> Result<Vec<Option<Head>>, Error> {
     let keys = ids.iter().map(|id| prefix.workspace(id)).collect();
     let found = client.get_all(keys, 0).await?;
-    let head = |(id, kv): (&Id, Option<crate::proto::KeyValue>)| {
-        let Some(kv) = kv else { return Ok(None) };
-        let manifest = Manifest::read(&kv.value)
-            .map_err(|why| Error::new(ErrorKind::Invalid, format!("{prefix}/workspaces/{id} in etcd: {why}")))?;
-        Ok(Some(Head { manifest, revision: digest(&kv.value), mod_revision: kv.mod_revision }))
+    let head = |kv: KeyValue| {
+        let manifest = Manifest::read(&kv.value).map_err(|why| Error::unreadable(&kv.key, why))?;
+        Ok(Head { manifest, revision: Digest::of(&kv.value), mod_revision: kv.mod_revision })
     };
-    ids.iter().zip(found).map(head).collect()
+    found.into_iter().map(|kv| kv.map(head).transpose()).collect()
 }
 
 /// Publishes workspaces: all of them, or none. A reader sees the old state of each or the new one. With a trial only some
@@ -180,7 +179,7 @@ pub(crate) fn conflict(id: &Id, head: Option<&Head>) -> Error {
 
 fn entries(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, FileEntry> {
     let entry = |(path, bytes): (&String, &Vec<u8>)| {
-        (path.clone(), FileEntry { sha256: digest(bytes), bytes: bytes.len() as u64 })
+        (path.clone(), FileEntry { sha256: Digest::of(bytes), bytes: bytes.len() as u64 })
     };
     files.iter().map(entry).collect()
 }
@@ -235,10 +234,4 @@ pub(crate) async fn lost_race(client: &Client, prefix: &Prefix, next: &[Next]) -
 
 pub(crate) fn published(id: &Id, head: &Head, is_new: bool) -> Published {
     Published { id: id.clone(), revision: head.revision, sequence: head.manifest.sequence, is_new }
-}
-
-/// The SHA-256 of bytes.
-#[must_use]
-pub fn digest(bytes: &[u8]) -> Digest {
-    Digest::of(bytes)
 }

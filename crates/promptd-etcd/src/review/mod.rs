@@ -7,7 +7,7 @@ mod publishing;
 
 use std::collections::BTreeMap;
 
-use promptd_core::{digest::Digest, id::Id, text::hex};
+use promptd_core::{digest::Digest, id::Id};
 
 use self::publishing::Publishing;
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
     layout::{self, Prefix},
     proposal::{Action, Proposal, Proposed},
     proto::request_op::Request,
-    publish::{Flip, Next, Note, Prepared, Publication, Published, Trial, digest, prepare, unknown},
+    publish::{Flip, Next, Note, Prepared, Publication, Published, Trial, prepare, unknown},
 };
 
 /// The most proposals of a workspace that are open.
@@ -177,7 +177,7 @@ fn proposal(note: &Note, action: Action, workspaces: BTreeMap<Id, Proposed>) -> 
     let time = clock::timestamp();
     let unnamed =
         Proposal { id: Digest::default(), author, message, time, action, workspaces, approved_by: Vec::new() };
-    Proposal { id: digest(&unnamed.write()), ..unnamed }
+    Proposal { id: Digest::of(&unnamed.write()), ..unnamed }
 }
 
 /// Writes a proposal, where none of its workspaces has too many of them.
@@ -229,16 +229,15 @@ async fn room(client: &Client, prefix: &Prefix, id: &Id) -> Result<i64, Error> {
 /// The ids of a workspace's proposals, and the revision of etcd that they are of.
 async fn names(client: &Client, prefix: &Prefix, id: &Id) -> Result<(Vec<Digest>, i64), Error> {
     let listed = client.list(&prefix.proposals_of(id)).await?;
-    let names = listed.keys.iter().filter_map(|kv| layout::name(&kv.key).and_then(hex::bytes).map(Digest));
+    let names = listed.keys.iter().filter_map(|kv| layout::digest(&kv.key));
     Ok((names.collect(), listed.revision))
 }
 
 /// A proposal, whether it has expired or not.
-async fn read(client: &Client, prefix: &Prefix, proposal: Digest) -> Result<Option<Open>, Error> {
+pub(crate) async fn read(client: &Client, prefix: &Prefix, proposal: Digest) -> Result<Option<Open>, Error> {
     let key = prefix.proposal(proposal);
-    let Some(kv) = client.get_all(vec![key.clone()], 0).await?.pop().flatten() else { return Ok(None) };
-    let invalid = |why| Error::new(ErrorKind::Invalid, format!("{} in etcd: {why}", String::from_utf8_lossy(&key)));
-    let proposal = Proposal::read(proposal, &kv.value).map_err(invalid)?;
+    let Some(kv) = client.get_all(vec![key], 0).await?.pop().flatten() else { return Ok(None) };
+    let proposal = Proposal::read(proposal, &kv.value).map_err(|why| Error::unreadable(&kv.key, why))?;
     Ok(Some(Open { proposal, mod_revision: kv.mod_revision }))
 }
 
@@ -247,7 +246,7 @@ pub(crate) fn is_expired(proposal: &Proposal) -> bool {
 }
 
 /// What removes a proposal.
-pub(crate) fn removal(prefix: &Prefix, proposal: &Proposal) -> Vec<Request> {
+fn removal(prefix: &Prefix, proposal: &Proposal) -> Vec<Request> {
     let of = proposal.workspaces.keys().map(|id| delete(prefix.proposal_of(id, proposal.id)));
     of.chain([delete(prefix.proposal(proposal.id))]).collect()
 }
@@ -283,7 +282,7 @@ mod tests {
     fn the_id_is_of_what_it_was_at_first() {
         let proposal = open_after(&[]).proposal;
         let unnamed = Proposal { id: Digest::default(), ..proposal.clone() };
-        assert_eq!(proposal.id, digest(&unnamed.write()));
+        assert_eq!(proposal.id, Digest::of(&unnamed.write()));
         assert!(!is_expired(&proposal));
         assert!(is_expired(&Proposal { time: "2026-01-01T00:00:00Z".parse().unwrap(), ..proposal }));
     }

@@ -12,7 +12,7 @@ use promptd_etcd::{
     FileEntry,
     canary::End,
     history::Past,
-    publish::{Note, Publication, Trial, digest},
+    publish::{Note, Publication, Trial},
 };
 
 use super::{
@@ -81,7 +81,7 @@ impl Service {
             files.extend(paths.into_iter().zip(answer.contents));
         }
         let is_whole =
-            |(path, file): (&String, &FileEntry)| files.get(path).is_some_and(|bytes| digest(bytes) == file.sha256);
+            |(path, file): (&String, &FileEntry)| files.get(path).is_some_and(|bytes| Digest::of(bytes) == file.sha256);
         if of.manifest.files.iter().all(is_whole) { Ok(files) } else { Err(unreadable("files that were published")) }
     }
 
@@ -107,7 +107,7 @@ impl Service {
         &self,
         Publication { id, files, base }: &Publication,
     ) -> Result<proto::WorkspaceToPublish, NotPublished> {
-        let by_hash: BTreeMap<Digest, &Vec<u8>> = files.values().map(|bytes| (digest(bytes), bytes)).collect();
+        let by_hash: BTreeMap<Digest, &Vec<u8>> = files.values().map(|bytes| (Digest::of(bytes), bytes)).collect();
         let hashes: Vec<String> = by_hash.keys().map(|sha256| sha256.to_hex()).collect();
         let mut missing = BTreeSet::new();
         for sha256 in hashes.chunks(BATCH_FILES) {
@@ -122,7 +122,7 @@ impl Service {
         }
         let file = |(path, bytes): (&String, &Vec<u8>)| proto::PublishedFile {
             path: path.clone(),
-            sha256: digest(bytes).to_hex(),
+            sha256: Digest::of(bytes).to_hex(),
             bytes: bytes.len() as u64,
         };
         Ok(proto::WorkspaceToPublish {

@@ -29,6 +29,11 @@ impl Canary {
     }
 }
 
+/// How lists say which turns get something.
+pub(super) fn mark(Trial { share, by }: Trial) -> String {
+    format!("  [canary: {share} by {}]", by.name())
+}
+
 fn key(name: &str) -> Result<Key, String> {
     Key::parse(name).ok_or_else(|| format!("one of {}", Key::ALL.map(Key::name).join(", ")))
 }

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use promptd_core::id::Id;
-use promptd_etcd::{history::Past, publish::Trial};
+use promptd_etcd::history::Past;
 
-use super::{one_line, place::Place};
+use super::{canary, one_line, place::Place};
 use crate::cli::{CommandResult, Failure, print};
 
 /// Lists the revisions of a published workspace that are held, the newest first: number, revision, time, author, message; and
@@ -30,7 +30,7 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
     }
     for Past { revision, manifest, trial } in &past {
         let (author, message) = (one_line(&manifest.author), one_line(&manifest.message));
-        let mark = trial.map(|Trial { share, by }| format!("  [canary: {share} by {}]", by.name())).unwrap_or_default();
+        let mark = trial.map(canary::mark).unwrap_or_default();
         print(format_args!(
             "{:>5}  {}  {:.0}  {author}  {message}{mark}\n",
             manifest.sequence,

@@ -4,13 +4,10 @@
 use std::process::ExitCode;
 
 use promptd_core::id::Id;
-use promptd_etcd::{
-    proposal::{Action, Proposal},
-    publish::Trial,
-};
+use promptd_etcd::proposal::{Action, Proposal};
 
 use super::{
-    one_line,
+    canary, one_line,
     place::{Outcome, Place, Waiting},
     show,
 };
@@ -105,7 +102,7 @@ fn line(id: &Id, Waiting { proposal, needed }: &Waiting) -> String {
     let with = if others.is_empty() { String::new() } else { format!("  [with {}]", others.join(", ")) };
     let action = match action {
         Action::Publish => String::new(),
-        Action::Canary(Trial { share, by }) => format!("  [canary: {share} by {}]", by.name()),
+        Action::Canary(trial) => canary::mark(*trial),
         Action::Promote => "  [promotes the canary]".to_owned(),
     };
     let by = if approved_by.is_empty() { String::new() } else { format!(": {}", one_line(&approved_by.join(", "))) };

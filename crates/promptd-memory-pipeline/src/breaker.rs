@@ -7,6 +7,8 @@ use std::{
 
 use tokio::time::Instant;
 
+use crate::Fault;
+
 /// How many failures of the server in a row open the breaker.
 const FAILURES: u32 = 5;
 /// For how long it is open at first; each time that it opens again, twice as long …
@@ -59,6 +61,14 @@ impl Breaker {
         let own = doubled(FIRST_PAUSE, state.pauses, MAX_PAUSE);
         state.pauses += 1;
         state.open_until = Some(Instant::now() + pause.map_or(own, |pause| pause.min(MAX_WAIT)));
+    }
+
+    /// A request failed; where it is the answer that cannot be used, the server is there.
+    pub(crate) fn heard(&self, fault: &Fault) {
+        match fault {
+            Fault::OfServer { pause, .. } => self.failed(*pause),
+            Fault::OfAnswer(_) => self.succeeded(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -4,14 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use promptd_core::history::text_vector;
 use promptd_memory::QueryVector;
-use tokio::{
-    task::JoinSet,
-    time::{Instant, timeout},
-};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
     Embedder, Fault, LOG_TARGET,
     breaker::{Breaker, wait},
+    model::apart,
     quota::Quota,
 };
 
@@ -25,6 +23,9 @@ const MIN_SIMILARITY_OF_MODEL: f32 = 0.549;
 const QUERY_PATIENCE: Duration = Duration::from_secs(2);
 /// The most characters of a text that a model is asked about.
 const MAX_CHARS: usize = 8_000;
+
+/// How often vectors are asked for that come wrong, before it is done without them.
+const TRIES: u32 = 3;
 
 /// Makes vectors.
 pub struct Embedding {
@@ -76,7 +77,7 @@ impl Embedding {
             Ok(Err(Missing::Until(_, fault) | Missing::Refused(fault))) => return Err(fault),
             Err(_) => {
                 let fault = format!("the model did not answer within {} s", QUERY_PATIENCE.as_secs());
-                self.model.iter().for_each(|model| model.failed(None, &fault));
+                self.model.iter().for_each(|model| model.failed(&Fault::of_server(fault.clone())));
                 return Err(fault);
             }
         };
@@ -87,6 +88,19 @@ impl Embedding {
     /// Whether a model makes them.
     pub(crate) fn is_of_model(&self) -> bool {
         self.model.is_some()
+    }
+
+    /// The same as [`vectors`](Self::vectors), asked for again where they come wrong; `None`: so often that nobody asks any more.
+    /// The error is when to ask again.
+    pub(crate) async fn vectors_or_none(&self, texts: Vec<String>) -> Result<Option<Vec<Vec<f32>>>, Instant> {
+        for tries in 0..TRIES {
+            match self.vectors(texts.clone()).await {
+                Ok(vectors) => return Ok(Some(vectors)),
+                Err(Missing::Until(next, _)) => return Err(next),
+                Err(Missing::Refused(_)) => sleep(wait(tries)).await,
+            }
+        }
+        Ok(None)
     }
 
     /// A vector for each text, of which the model reads the beginning.
@@ -111,34 +125,28 @@ impl Model {
         }
         let count = texts.len();
         let embedder = Arc::clone(&self.embedder);
-        // A task of its own, which ends with this call, so that what panics there ends nothing else.
-        let mut asking = JoinSet::new();
-        asking.spawn(async move { embedder.embed(texts).await });
-        let panicked = || Fault::OfAnswer("asking the model failed".into());
-        let answer = asking.join_next().await.and_then(Result::ok).unwrap_or_else(|| Err(panicked()));
-        match answer {
+        match apart(async move { embedder.embed(texts).await }).await {
             Ok(vectors) if vectors.len() == count => {
                 self.breaker.succeeded();
                 Ok(vectors)
             }
             Ok(_) => Err(Missing::Refused("the model's answer has other vectors than it was asked for".into())),
-            Err(Fault::OfServer { message, pause }) => {
-                self.failed(pause, &message);
-                let until = self.breaker.admits(1).err().unwrap_or_else(|| Instant::now() + wait(0));
-                Err(Missing::Until(until, message))
-            }
-            Err(Fault::OfAnswer(message)) => {
-                // It answered.
-                self.breaker.succeeded();
-                tracing::warn!(target: LOG_TARGET, "no vectors of messages: {message}");
-                Err(Missing::Refused(message))
+            Err(fault) => {
+                self.failed(&fault);
+                Err(match fault {
+                    Fault::OfServer { message, .. } => {
+                        let until = self.breaker.admits(1).err().unwrap_or_else(|| Instant::now() + wait(0));
+                        Missing::Until(until, message)
+                    }
+                    Fault::OfAnswer(message) => Missing::Refused(message),
+                })
             }
         }
     }
 
-    fn failed(&self, pause: Option<Duration>, fault: &str) {
-        tracing::warn!(target: LOG_TARGET, "no vectors of messages: {fault}");
-        self.breaker.failed(pause);
+    fn failed(&self, fault: &Fault) {
+        tracing::warn!(target: LOG_TARGET, "no vectors of messages: {}", fault.message());
+        self.breaker.heard(fault);
     }
 }
 

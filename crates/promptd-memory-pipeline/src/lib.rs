@@ -30,7 +30,7 @@ pub use notes::{Notebook, NotesQueue, NotesRequest};
 pub use prompts::{Prompts, Request};
 pub use status::Status;
 
-use std::{pin::Pin, sync::Arc};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use promptd_core::history::Thresholds;
 use promptd_memory::Store;
@@ -40,6 +40,8 @@ use self::{breaker::Breaker, notes::NotesWork, planner::Planning, quota::Quota, 
 
 /// What the log lines of this crate are filtered by, as in `log.level: info,promptd::memory=debug`.
 const LOG_TARGET: &str = "promptd::memory";
+/// How long nothing is tried after the store failed.
+const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
 /// What will be there.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

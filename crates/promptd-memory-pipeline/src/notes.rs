@@ -14,6 +14,7 @@ use tokio::{sync::Notify, time::Instant};
 use crate::{
     Fault, LOG_TARGET, Later, Request, Said, Status, Summariser,
     breaker::{Breaker, wait},
+    model::apart,
     quota::Quota,
     worker::Work,
 };
@@ -190,11 +191,7 @@ impl NotesWork {
             }
             Err(fault) => {
                 self.status.failed.inc();
-                match &fault {
-                    Fault::OfServer { pause, .. } => self.breaker.failed(*pause),
-                    // It answered.
-                    Fault::OfAnswer(_) => self.breaker.succeeded(),
-                }
+                self.breaker.heard(&fault);
                 let again = Some(Instant::now() + wait(tries));
                 let tries = if self.breaker.is_open() { tries } else { tries + 1 };
                 if tries == MAX_TRIES {
@@ -205,11 +202,9 @@ impl NotesWork {
         }
     }
 
-    /// Asks the model; that it panics ends nothing else.
     async fn say(&self, request: Request, chars: usize) -> Result<Said, Fault> {
         let model = Arc::clone(&self.model);
-        let said = tokio::spawn(async move { model.say(request).await }).await;
-        said.unwrap_or_else(|_| Err(Fault::OfAnswer("asking the model failed".into())))?.checked(chars)
+        apart(async move { model.say(request).await }).await?.checked(chars)
     }
 }
 

@@ -14,18 +14,12 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::{Division, LOG_TARGET, breaker::wait, embedding::Missing};
+use crate::{AFTER_FAILURE, Division, LOG_TARGET};
 
 /// How many sessions are looked for at once.
 const DUE: usize = 64;
 /// How long after a change it is planned at the earliest: many changes are planned together.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How long nothing is tried after the store failed.
-const AFTER_FAILURE: Duration = Duration::from_secs(5);
-
-/// How often vectors are asked for that come wrong, before the words of the messages say where topics shift.
-const EMBEDDING_TRIES: u32 = 3;
-
 /// Plans sessions as they change.
 pub(crate) struct Planning {
     pub(crate) store: Arc<dyn Store>,
@@ -107,20 +101,17 @@ impl Planning {
             return Ok(Ok(planned));
         }
         let inputs = embedding_inputs(&history.messages, &self.division.thresholds);
-        for tries in 0..EMBEDDING_TRIES {
-            match self.division.embedding.vectors(inputs.clone()).await {
-                Ok(vectors) => {
-                    for (message, vector) in history.messages.iter_mut().zip(vectors) {
-                        message.embedding = vector;
-                    }
-                    let thresholds = self.division.thresholds.clone();
-                    return Ok(Ok(blocking(move || plan(&history, &thresholds).segments).await?));
-                }
-                Err(Missing::Until(next, _)) => return Ok(Err(next)),
-                Err(Missing::Refused(_)) => tokio::time::sleep(wait(tries)).await,
-            }
+        let vectors = match self.division.embedding.vectors_or_none(inputs).await {
+            Ok(Some(vectors)) => vectors,
+            // The words of the messages say where topics shift.
+            Ok(None) => return Ok(Ok(planned)),
+            Err(next) => return Ok(Err(next)),
+        };
+        for (message, vector) in history.messages.iter_mut().zip(vectors) {
+            message.embedding = vector;
         }
-        Ok(Ok(planned))
+        let thresholds = self.division.thresholds.clone();
+        Ok(Ok(blocking(move || plan(&history, &thresholds).segments).await?))
     }
 }
 

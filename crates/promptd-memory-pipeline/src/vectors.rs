@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use promptd_memory::{Store, StoreError, Unvectorised};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::{Embedding, LOG_TARGET, breaker::wait, embedding::Missing};
+use crate::{AFTER_FAILURE, Embedding, LOG_TARGET, embedding::Missing};
 
 /// The most messages whose vectors are made together: as many as a model is asked about at once.
 const BATCH: usize = 100;
@@ -13,10 +13,6 @@ const BATCH: usize = 100;
 const BATCH_BYTES: usize = 1 << 20;
 /// How long after a message vectors are made at the earliest: those of many are made together.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How long nothing is tried after the store failed.
-const AFTER_FAILURE: Duration = Duration::from_secs(5);
-/// How often the vector of one message is asked for that comes wrong, before the message is found by its words alone.
-const TRIES: u32 = 3;
 
 /// Makes vectors as messages come.
 pub(crate) struct Vectorising {
@@ -80,7 +76,9 @@ impl Vectorising {
             Err(Missing::Refused(_)) => {
                 let mut made = Vec::with_capacity(texts.len());
                 for text in texts {
-                    made.push(self.vector(text).await?);
+                    // Without one the message is found by its words alone.
+                    let vector = self.embedding.vectors_or_none(vec![text]).await?.and_then(|mut made| made.pop());
+                    made.push(vector.unwrap_or_default());
                 }
                 made
             }
@@ -89,17 +87,5 @@ impl Vectorising {
             vectors[place] = vector;
         }
         Ok(vectors)
-    }
-
-    /// The vector of one text; an empty one where the model does not take it.
-    async fn vector(&self, text: String) -> Result<Vec<f32>, Instant> {
-        for tries in 0..TRIES {
-            match self.embedding.vectors(vec![text.clone()]).await {
-                Ok(mut made) => return Ok(made.pop().unwrap_or_default()),
-                Err(Missing::Until(next, _)) => return Err(next),
-                Err(Missing::Refused(_)) => sleep(wait(tries)).await,
-            }
-        }
-        Ok(Vec::new())
     }
 }

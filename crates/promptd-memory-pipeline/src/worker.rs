@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use crate::{
-    Fault, LOG_TARGET, Request, Said, Status, Summaries,
+    AFTER_FAILURE, Fault, LOG_TARGET, Request, Said, Status, Summaries,
     breaker::{Breaker, wait},
     quota::Quota,
 };
@@ -19,8 +19,6 @@ use crate::{
 const MAX_TRIES: u32 = 8;
 /// The most bytes of messages that a summary is made of.
 const MAX_SOURCE_BYTES: usize = 1 << 20;
-/// How long nothing is tried after the store failed.
-const AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// How long a job waits whose request cannot be made, since its workspace cannot be used.
 const WITHOUT_REQUEST: Duration = Duration::from_secs(60);
 /// The longest that the work rests.
@@ -43,7 +41,7 @@ type Tried = Result<Said, Fault>;
 
 impl Work {
     /// Works until it is dropped.
-    pub(crate) async fn run(mut self) {
+    pub(crate) async fn run(self) {
         let (mut asked, mut under_way) = (JoinSet::new(), UnderWay::new());
         loop {
             let next = match self.ask(&mut asked, &mut under_way).await {
@@ -70,7 +68,7 @@ impl Work {
     }
 
     /// Asks for as many summaries as may be made at once; says when to look again.
-    async fn ask(&mut self, asked: &mut JoinSet<Tried>, under_way: &mut UnderWay) -> Result<Instant, StoreError> {
+    async fn ask(&self, asked: &mut JoinSet<Tried>, under_way: &mut UnderWay) -> Result<Instant, StoreError> {
         let later = Instant::now() + MAX_REST;
         let free = match self.breaker.admits(self.summaries.concurrency) {
             Ok(most) => most.saturating_sub(under_way.len()),
@@ -119,7 +117,7 @@ impl Work {
     }
 
     /// Stores what became of a job.
-    async fn store_result(&mut self, job: &Job, said: Tried) {
+    async fn store_result(&self, job: &Job, said: Tried) {
         let outcome = self.outcome(job, said);
         match self.store.finish(job, outcome).await {
             Ok(_) => self.summarised.notify_one(),
@@ -127,7 +125,7 @@ impl Work {
         }
     }
 
-    fn outcome(&mut self, job: &Job, said: Tried) -> Outcome {
+    fn outcome(&self, job: &Job, said: Tried) -> Outcome {
         let was_away = self.breaker.is_open();
         let fault = match said {
             Ok(Said { text, tokens }) => {
@@ -139,11 +137,7 @@ impl Work {
             Err(fault) => fault,
         };
         self.status.failed.inc();
-        match fault {
-            Fault::OfServer { pause, .. } => self.breaker.failed(pause),
-            // It answered.
-            Fault::OfAnswer(_) => self.breaker.succeeded(),
-        }
+        self.breaker.heard(&fault);
         let is_away = self.breaker.is_open();
         self.report(was_away, fault.message());
         let fault = fault.message().to_owned();
@@ -215,7 +209,7 @@ mod tests {
     async fn what_fails_for_good_is_set_aside_unless_the_server_is_away() {
         let home = tempfile::tempdir().unwrap();
         let options = Options { dir: home.path().to_owned(), keep: Keep::default() };
-        let mut work = work(Arc::new(SqliteStore::open(&options).unwrap()));
+        let work = work(Arc::new(SqliteStore::open(&options).unwrap()));
         let empty = || Err(Fault::OfAnswer("it is empty".into()));
         let hangs = || Err(Fault::OfServer { message: "it hangs".into(), pause: None });
         let counts = |outcome: &Outcome| matches!(outcome, Outcome::Later { counts: true, .. });

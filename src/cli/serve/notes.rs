@@ -7,11 +7,11 @@ use promptd_core::{digest::Digest, id::Id, profile::FilePattern, workspace::Read
 use promptd_memory_pipeline::{Later, Notebook, NotesRequest};
 use promptd_source::{
     External, OlderFile, Options, read_older_files,
-    store::{Loaded, State, Store},
+    store::{Loaded, Store},
 };
 use serde_json::Value;
 
-use super::summaries::assemble;
+use super::summaries::{assemble, of_workspace};
 
 /// Reads the notes of a workspace before the newest one: so many, the last ones.
 type Read = dyn Fn(&Loaded, &FilePattern, usize) -> Result<Vec<OlderFile>, ReadError> + Send + Sync;
@@ -34,15 +34,9 @@ pub(super) struct WorkspaceNotes {
 
 impl Notebook for WorkspaceNotes {
     fn request<'a>(&'a self, workspace: &'a Id) -> Later<'a, Result<Option<NotesRequest>, String>> {
-        Box::pin(async move {
-            let Some(State::Ready(loaded)) = self.workspaces.loaded(workspace.as_str()).await.as_deref().cloned()
-            else {
-                return Err(format!("the workspace `{workspace}` is not there, or cannot be used"));
-            };
-            let (settings, profile, read) = (self.settings.clone(), self.profile.clone(), Arc::clone(&self.read));
-            let making = tokio::task::spawn_blocking(move || request(&loaded, &settings, &profile, &*read));
-            making.await.unwrap_or_else(|_| Err("the request cannot be assembled".into()))
-        })
+        let (settings, profile, read) = (self.settings.clone(), self.profile.clone(), Arc::clone(&self.read));
+        let make = move |loaded: &Loaded| request(loaded, &settings, &profile, &*read);
+        Box::pin(of_workspace(&self.workspaces, workspace, make))
     }
 }
 

@@ -25,20 +25,26 @@ impl Prompts for ProfilePrompts {
         source: Source,
         target_tokens: u32,
     ) -> Later<'a, Result<Request, String>> {
-        Box::pin(async move {
-            let Some(State::Ready(loaded)) = self.workspaces.loaded(workspace.as_str()).await.as_deref().cloned()
-            else {
-                return Err(format!("the workspace `{workspace}` is not there, or cannot be used"));
-            };
-            let profile = match source {
-                Source::Messages(_) => self.segment.clone(),
-                Source::Segments(_) => self.rollup.clone(),
-            };
-            let assembling =
-                tokio::task::spawn_blocking(move || assemble(&loaded, &profile, input(source), target_tokens));
-            assembling.await.unwrap_or_else(|_| Err("the request cannot be assembled".into()))
-        })
+        let profile = match source {
+            Source::Messages(_) => self.segment.clone(),
+            Source::Segments(_) => self.rollup.clone(),
+        };
+        let make = move |loaded: &Loaded| assemble(loaded, &profile, input(source), target_tokens);
+        Box::pin(of_workspace(&self.workspaces, workspace, make))
     }
+}
+
+/// Makes a request of a workspace, on a thread where that may take long.
+pub(super) async fn of_workspace<T: Send + 'static>(
+    workspaces: &Store,
+    workspace: &Id,
+    make: impl FnOnce(&Loaded) -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let Some(State::Ready(loaded)) = workspaces.loaded(workspace.as_str()).await.as_deref().cloned() else {
+        return Err(format!("the workspace `{workspace}` is not there, or cannot be used"));
+    };
+    let making = tokio::task::spawn_blocking(move || make(&loaded));
+    making.await.unwrap_or_else(|_| Err("the request cannot be assembled".into()))
 }
 
 /// The prompt of a profile, with what is summed up as its input.

@@ -9,6 +9,8 @@ pub use self::{chat::Chat, connect::Address, embeddings::Embeddings, server::Ser
 
 use std::time::Duration;
 
+use tokio::task::JoinSet;
+
 use crate::{Later, Request};
 
 /// Says summaries.
@@ -47,7 +49,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    fn of_server(message: impl Into<String>) -> Self {
+    pub(crate) fn of_server(message: impl Into<String>) -> Self {
         Self::OfServer { message: message.into(), pause: None }
     }
 
@@ -74,6 +76,16 @@ impl Said {
         }
         Ok(Self { text: text.to_owned(), tokens: self.tokens })
     }
+}
+
+/// Asks a model in a task of its own, which ends with this call, so that what panics there ends nothing else.
+pub(crate) async fn apart<T: Send + 'static>(
+    asking: impl Future<Output = Result<T, Fault>> + Send + 'static,
+) -> Result<T, Fault> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(asking);
+    let panicked = || Err(Fault::OfAnswer("asking the model failed".into()));
+    tasks.join_next().await.and_then(Result::ok).unwrap_or_else(panicked)
 }
 
 #[cfg(test)]

@@ -154,6 +154,11 @@ pub(super) fn role(number: u8) -> Result<Role, StoreError> {
     ROLES.get(usize::from(number)).copied().ok_or_else(|| StoreError::Damaged("a message's role is not one".into()))
 }
 
+/// The text in a column.
+pub(super) fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r str, StoreError> {
+    row.get_ref(column)?.as_str().map_err(|_| StoreError::Damaged("a message's text is not one".into()))
+}
+
 /// The bytes that a message counts for.
 pub(super) fn bytes(message: &ConversationMessage) -> u64 {
     (message.content.len() + calls_to_json(&message.tool_calls).len()) as u64

@@ -6,7 +6,7 @@
 use promptd_core::{id::Id, turn::Role};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{sessions::natural, terms};
+use super::{messages, sessions::natural, terms};
 use crate::StoreError;
 
 /// Between workspace and term: no character of a term, and one of a token.
@@ -103,12 +103,7 @@ pub(super) fn fill(connection: &Connection) -> Result<(), StoreError> {
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let words = Words { connection, workspace: row.get(0)? };
-        let role = super::messages::role(row.get(2)?)?;
-        words.add(row.get(1)?, role, row.get_ref(3)?.as_str().map_err(|_| damaged())?)?;
+        words.add(row.get(1)?, messages::role(row.get(2)?)?, messages::text(row, 3)?)?;
     }
     Ok(())
-}
-
-fn damaged() -> StoreError {
-    StoreError::Damaged("a message's text is none".into())
 }

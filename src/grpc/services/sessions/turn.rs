@@ -54,9 +54,9 @@ impl PromptService {
         let found = self.backend.find(&decoded.request.workspace, &caller).await;
         let mut checked = self.look_up(decoded, &found, &caller)?;
         let Some(session) = checked.decoded.request.session.take() else { return Err(Error::Internal.into()) };
-        let (window, recalls) = self.read(&checked.decoded.request, &checked.loaded, &session).await?;
-        let notes = self.notes_summary(&checked.decoded.request, &checked.loaded, &session, window.position);
-        let notes = notes.await?;
+        let key = SessionKey { workspace: checked.decoded.request.workspace.clone(), session: session.id.clone() };
+        let (window, recalls) = self.read(&checked.decoded.request, &checked.loaded, &session, &key).await?;
+        let notes = self.notes_summary(&checked.decoded.request, &checked.loaded, &key, window.position).await?;
         let summaries = window.segments.iter().map(|segment| segment.summary.len());
         let summaries = summaries.chain(notes.iter().map(String::len));
         let bytes = window.messages.iter().map(|message| message.content.len()).chain(summaries).sum();
@@ -76,7 +76,7 @@ impl PromptService {
         checked.decoded.request.turn.inputs.extend(notes);
         if recalls {
             let read = Read { position: window.position, positions: window.positions };
-            checked = self.recall(checked, &session, &read, is_long).await?;
+            checked = self.recall(checked, &key, &read, is_long).await?;
         }
         if let Some(raw) = to_record {
             let record = self.backend.record.as_ref();
@@ -90,7 +90,7 @@ impl PromptService {
     async fn recall(
         &self,
         mut checked: Checked,
-        session: &SessionOfTurn,
+        key: &SessionKey,
         read: &Read,
         is_long: bool,
     ) -> Result<Checked, Error> {
@@ -103,9 +103,8 @@ impl PromptService {
             trimmed(&checked)?
         };
         let Some(memory) = self.backend.memory.as_ref().filter(|_| cut > 0) else { return Ok(checked) };
-        let request = &checked.decoded.request;
-        let key = SessionKey { workspace: request.workspace.clone(), session: session.id.clone() };
-        let recalled = auto_recall::recall(memory, &key, &request.turn.conversation, read, cut).await;
+        let conversation = &checked.decoded.request.turn.conversation;
+        let recalled = auto_recall::recall(memory, key, conversation, read, cut).await;
         let (recalled, passages) = recalled.map_err(|error| failure(error, Some(&key.session), self.limits.retry()))?;
         checked.decoded.recalled = recalled;
         if !passages.is_empty() {
@@ -121,6 +120,7 @@ impl PromptService {
         request: &AssembleRequest,
         loaded: &Loaded,
         session: &SessionOfTurn,
+        key: &SessionKey,
     ) -> Result<(Window, bool), Error> {
         let Some(memory) = &self.backend.memory else {
             return Err(Error::invalid("turn.session_id", NOT_STORED));
@@ -129,13 +129,12 @@ impl PromptService {
         let most = u64::try_from(self.limits.request.load().max_messages).unwrap_or(u64::MAX);
         let bounds = TailBounds { messages: most, bytes: MAX_BYTES };
         let mut tail = Tail::new(&loaded.snapshot, profile, &request.turn, bounds)?;
-        let key = SessionKey { workspace: request.workspace.clone(), session: session.id.clone() };
         let summaries = tail.summaries();
         let is_open = !loaded.snapshot.manifest.locked.contains(&Lock::Inputs);
         let recalls = tail.recalls() && is_open && !request.turn.inputs.contains_key(RECALL_INPUT);
         let wanted = Box::new(move |message: &_, is_reached| tail.take(message, is_reached));
-        let window = memory.store()?.window(&key, session.position, summaries, wanted).await;
-        let window = window.map_err(|error| failure(error, Some(&session.id), self.limits.retry()))?;
+        let window = memory.store()?.window(key, session.position, summaries, wanted).await;
+        let window = window.map_err(|error| failure(error, Some(&key.session), self.limits.retry()))?;
         Ok((window, recalls))
     }
 
@@ -144,20 +143,18 @@ impl PromptService {
         &self,
         request: &AssembleRequest,
         loaded: &Loaded,
-        session: &SessionOfTurn,
+        key: &SessionKey,
         position: u64,
     ) -> Result<Option<String>, Error> {
         let Some(memory) = &self.backend.memory else { return Ok(None) };
         if !shows_notes(request, loaded)? {
             return Ok(None);
         }
-        let workspace = &request.workspace;
         if let Some(queue) = &memory.notes {
-            queue.ask(workspace);
+            queue.ask(&key.workspace);
         }
-        let key = SessionKey { workspace: workspace.clone(), session: session.id.clone() };
-        let stored = memory.store()?.notes_summary_at(&key, position).await;
-        let stored = stored.map_err(|error| failure(error, Some(&session.id), self.limits.retry()))?;
+        let stored = memory.store()?.notes_summary_at(key, position).await;
+        let stored = stored.map_err(|error| failure(error, Some(&key.session), self.limits.retry()))?;
         Ok(stored.map(|stored| stored.summary.text))
     }
 }

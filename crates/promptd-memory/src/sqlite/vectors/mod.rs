@@ -69,7 +69,7 @@ pub(super) fn waiting(connection: &Connection, most: usize, max_bytes: usize) ->
                 to = position;
                 break;
             }
-            let text = terms::spoken(messages::role(row.get(1)?)?, row.get_ref(2)?.as_str().map_err(|_| damaged())?);
+            let text = terms::spoken(messages::role(row.get(1)?)?, messages::text(row, 2)?);
             bytes += text.len();
             waiting.messages.push(WaitingMessage { session, position, text: text.to_owned() });
         }
@@ -151,8 +151,4 @@ pub(super) fn damaged_sessions(connection: &Connection, most: usize) -> Result<V
     let mut statement = connection.prepare(&sql)?;
     let names = statement.query_map([i64::try_from(most).unwrap_or(i64::MAX)], |row| row.get(0))?;
     Ok(names.collect::<Result<_, _>>()?)
-}
-
-fn damaged() -> StoreError {
-    StoreError::Damaged("a message's text is none".into())
 }

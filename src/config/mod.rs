@@ -109,7 +109,7 @@ pub struct Etcd {
 #[cfg(feature = "etcd")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerFiles {
-    /// What they are published as; it is no workspace.
+    /// What they are published as; it is not served as a workspace.
     pub id: Id,
     /// Where they are written to.
     pub folder: promptd_etcd::checkout::Checkout,

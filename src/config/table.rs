@@ -141,7 +141,7 @@ pub const TABLE: &[Setting] = &[
         "workspaces.etcd.files.id",
         ID,
         "null",
-        "The published id whose files are the server's own, such as profiles and tokens; it is no workspace. See [fleet.md](../fleet.md).",
+        "The published id whose files are the server's own, such as profiles and tokens; it is not served as a workspace. See [fleet.md](../fleet.md).",
     ),
     #[cfg(feature = "etcd")]
     fixed(

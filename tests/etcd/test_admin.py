@@ -133,7 +133,7 @@ def test_a_canary_is_begun_and_ended_through_a_promptd(guarded, etcd, tmp_path):
     wait_for(lambda: side() == "CANARY_SIDE_CANDIDATE", "tried")
     history = promptd("history", "harbor", *to("kim")).stdout.splitlines()
     assert history[0].endswith("dana  Shorter.  [canary: 100% by user.id]") and history[1].endswith("dana  First.")
-    # Nothing is published beside it, and only by whom it lists it is ended.
+    # Nothing is published beside it, and only a token that lists the workspace ends it.
     for refused in (["publish", ws, "-m", "No.", "--force"], ["publish", ws, *flags], ["rollback", "harbor", "1"]):
         ran = promptd(*refused, *to("kim"), check=False)
         assert ran.returncode == 1 and "dana tries out revision 2 on 100% by user.id" in ran.stderr, ran.stderr

@@ -51,7 +51,7 @@ def test_profiles_and_tokens_are_taken_from_etcd_and_replaced_together(etcd, ser
     publish(bundle(tmp_path, "later-later-later-later"), to, "A new token.")
     wait_for(lambda: status_of(service, "later-later-later-later") == 200, "the new token is known")
     wait_for(lambda: status_of(service, TOKEN) == 401, "the old one is not")
-    # They are no workspace.
+    # They are not served as a workspace.
     headers = {"authorization": "Bearer later-later-later-later"}
     listed = service.call("WorkspaceService/ListWorkspaces", {}, headers)[1]["workspaces"]
     assert [one["id"] for one in listed] == ["harbor"]

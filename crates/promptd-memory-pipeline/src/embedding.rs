@@ -44,7 +44,7 @@ struct Model {
 pub(crate) enum Missing {
     /// The model is to be asked again at this time.
     Until(Instant, String),
-    /// The model's answer is none.
+    /// The model's answer cannot be used.
     Refused(String),
 }
 

@@ -234,7 +234,7 @@ pub struct InContext {
     pub session: Id,
     /// All messages from this position on.
     pub from: Option<u64>,
-    /// These messages besides.
+    /// These messages too.
     pub positions: Vec<u64>,
 }
 

@@ -2619,7 +2619,7 @@ pub struct GetRecallStatsResponse {
     #[prost(uint64, tag = "10")]
     pub vectors_waiting: u64,
     /// The model in use: that of `memory.models.embed`, or `words-1`, the vectors that are made of words
-    /// alone. Empty: none is yet.
+    /// alone. Empty: there are none yet.
     #[prost(string, tag = "11")]
     pub vector_model: ::prost::alloc::string::String,
 }

@@ -87,7 +87,8 @@ fn nearly<'n>(name: &str, names: &BTreeSet<&'n str>) -> Option<&'n str> {
 }
 
 /// The path `below` a folder; either may be empty, which is the place itself.
-pub(super) fn join(folder: &str, below: &str) -> String {
+#[must_use]
+pub fn join(folder: &str, below: &str) -> String {
     let slash = if folder.is_empty() || below.is_empty() { "" } else { "/" };
     format!("{folder}{slash}{below}")
 }

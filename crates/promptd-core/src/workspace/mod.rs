@@ -32,7 +32,7 @@ pub use captured::{Captured, CapturedFile, Capturing, MAX_CAPTURED_BYTES};
 pub(crate) use document::JOINT;
 pub use document::{Document, DocumentText};
 pub use file_map::{FileMap, MAX_RUNS, Mapped};
-pub use files::{CONTEXT_FILES, HEARTBEAT_FILE};
+pub use files::{CONTEXT_FILES, HEARTBEAT_FILE, join};
 pub use layers::{
     HiddenLayers, LAYERS_FOLDER, Layer, MAX_LAYER_DEPTH, MAX_LAYERS, compose, file as layer_file, in_layer,
 };

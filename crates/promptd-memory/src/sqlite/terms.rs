@@ -20,7 +20,7 @@ pub(super) fn spoken(role: Role, content: &str) -> &str {
 }
 
 /// The terms of a text: its words, in lower case and without accents; and in scripts without spaces between words each character,
-/// and each two that stand together.
+/// and each two next to each other.
 pub(super) fn terms(text: &str) -> Vec<String> {
     let (mut terms, mut word, mut before) = (Vec::new(), String::new(), None);
     for c in folded(text).chars() {
@@ -42,7 +42,7 @@ pub(super) fn terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// The terms that a query is looked for by, each once, at most so many: of characters that stand together the pairs alone.
+/// The terms that a query is looked for by, each once, at most so many: of characters next to each other the pairs alone.
 pub(super) fn of_query(query: &str, most: usize) -> Vec<String> {
     let terms = terms(query);
     let is_single = |term: &str| term.chars().count() == 1 && term.starts_with(is_word);

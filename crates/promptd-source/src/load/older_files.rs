@@ -9,7 +9,7 @@ use crate::{
 };
 use promptd_core::{
     profile::FilePattern,
-    workspace::{EntryKind, FileBytes, ReadError, Snapshot, Tree},
+    workspace::{EntryKind, FileBytes, ReadError, Snapshot, Tree, join},
 };
 
 /// The most bytes read of a file; of a longer one its beginning.
@@ -51,8 +51,8 @@ fn read(tree: &dyn Tree, pattern: &FilePattern, most: usize) -> Result<Vec<Older
     names.sort();
     names.pop();
     let names = names.split_off(names.len().saturating_sub(most));
-    let path = |name| if folder.is_empty() { name } else { format!("{folder}/{name}") };
-    names.into_iter().map(path).map(|path| tree.read(&path, MAX_FILE_BYTES).map(|file| (path, file))).collect()
+    let paths = names.iter().map(|name| join(folder, name));
+    paths.map(|path| tree.read(&path, MAX_FILE_BYTES).map(|file| (path, file))).collect()
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub(super) async fn recall(
             return Ok((Recalled { finding: Some(finding), ..Recalled::default() }, Vec::new()));
         }
     };
-    // The user's newest message may stand before the window.
+    // The user's newest message may be before the window.
     let positions = read.positions.get(newest).copied().into_iter().collect();
     let recall = Recall {
         vector: Some(vector),

@@ -15,7 +15,7 @@ use promptd_core::id::Id;
 pub struct Memory {
     store: Result<Arc<dyn Store>, StoreError>,
     embedding: Arc<Embedding>,
-    /// Whom to ask for summaries of notes; `None`: no model says them.
+    /// Where to ask for summaries of notes; `None`: no model says them.
     pub(super) notes: Option<NotesQueue>,
 }
 
@@ -32,7 +32,7 @@ impl Memory {
         Self { embedding, ..self }
     }
 
-    /// The same with whom to ask for summaries of notes.
+    /// The same with where to ask for summaries of notes.
     #[must_use]
     pub fn with_notes(self, notes: Option<NotesQueue>) -> Self {
         Self { notes, ..self }

@@ -93,5 +93,5 @@ pub(super) fn rank(
 }
 
 fn damaged() -> StoreError {
-    StoreError::Damaged("a vector is none".into())
+    StoreError::Damaged("a vector is not one".into())
 }

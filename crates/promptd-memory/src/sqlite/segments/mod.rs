@@ -104,7 +104,7 @@ pub(super) fn copy_some(
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![fork.source, integer(fork.messages), last.0, last.1, most])?;
     // Of two sessions the segments of one level begin at different messages, so that each has one counterpart. A parent that had no
-    // summary when it was copied does not stand for its children yet.
+    // summary when it was copied does not replace its children yet.
     let copied = format!(
         "INSERT INTO segments (session, parent, level, start, stop, start_seconds, start_nanoseconds, stop_seconds,
              stop_nanoseconds, tokens, target_tokens, state, summary, summary_tokens, since, until)

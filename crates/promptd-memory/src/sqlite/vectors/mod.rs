@@ -137,7 +137,7 @@ pub(super) fn waiting_in(connection: &Connection, workspace: &Id) -> Result<(u64
     Ok((natural(waiting), in_use(connection)?.map(|(_, name)| name).unwrap_or_default()))
 }
 
-/// The sessions that have other vectors than they should: one for each message up to where they are made, and none besides.
+/// The sessions that have other vectors than they should: one for each message up to where they are made, and no others.
 pub(super) fn damaged_sessions(connection: &Connection, most: usize) -> Result<Vec<String>, StoreError> {
     let sql = format!(
         "SELECT s.workspace || '/' || s.id FROM sessions s WHERE s.state = {LIVE} AND (

@@ -7,10 +7,12 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 START_SECONDS = 30
+PATIENCE_SECONDS = 60
 
 
 class Server:
@@ -51,3 +53,12 @@ class Server:
     def __exit__(self, *_):
         self.kill()
         shutil.rmtree(self.folder)
+
+
+def until(look):
+    """What `look` gives, once it is something."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not (seen := look()):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    return seen

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -10,9 +9,7 @@ import pytest
 import wordllama
 
 from promptd import Promptd
-from running import Server
-
-PATIENCE_SECONDS = 60
+from running import Server, until
 
 # What was talked about, one topic after the other; of two neighbours none names the other's things.
 TOPICS = [
@@ -95,15 +92,6 @@ def memory(**settings):
 
 def said(texts):
     return [{"id": str(number), "role": "user", "content": text} for number, text in enumerate(texts)]
-
-
-def until(look):
-    """What `look` gives, once it is something."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not (seen := look()):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    return seen
 
 
 def bounds(**settings):

@@ -40,7 +40,7 @@ scripts: tools
 
 # The lints, all of them as errors.
 clippy:
-    cargo clippy --all-targets --locked -- -D warnings
+    cargo clippy --all-targets --all-features --locked -- -D warnings
 
 # What a crate may not depend on or call.
 walls:
@@ -48,7 +48,7 @@ walls:
 
 # The tests: `just test --test cases` for some of them.
 test *arguments:
-    cargo test {{arguments}}
+    cargo test --all-features {{arguments}}
 
 # The documentation of the code, broken links as errors.
 doc:
@@ -64,21 +64,14 @@ release:
 dist target="x86_64-unknown-linux-gnu":
     .ci/dist {{target}}
 
-# Builds with other features than the default: lints, and the tests of what is off by default.
+# Builds without the features that are optional: with none, and with the default ones, whose lints are part of `walls`.
 features:
     cargo check --locked --no-default-features
-    cargo clippy --locked --workspace --all-features --lib --bins -- -D warnings
-    cargo test --locked --all-features --package promptd --package promptd-otlp --lib -- config queue
-    cargo test --locked --all-features --package promptd-etcd --lib
-    cargo test --locked --all-features --package promptd-mcp --package promptd-memory --lib
-    cargo test --locked --all-features --package promptd-memory-pipeline
-    cargo test --locked --all-features --package promptd --test rpc -- mcp sessions segments notes recall
-    cargo test --locked --all-features --package promptd --test cli -- memory
-    cargo test --locked --all-features --package promptd --test memory
+    cargo check --locked --all-targets
 
 # The store of conversations under faults: its server is killed so many times.
 memory kills="200":
-    PROMPTD_KILLS={{kills}} cargo test --locked --features memory --test memory -- --nocapture
+    PROMPTD_KILLS={{kills}} cargo test --locked --all-features --test memory -- --nocapture
 
 # Spans in a collector, alerts and the dashboard, by the binary that is shipped.
 monitoring: dist
@@ -166,8 +159,8 @@ mutants crate="core" shard="0/100":
 
 # Writes the parts of the documents that the code prints.
 docs:
-    UPDATE_DOCS=1 cargo test --test cli docs
-    UPDATE_DOCS=1 cargo test --test cli manual
+    UPDATE_DOCS=1 cargo test --all-features --test cli docs
+    UPDATE_DOCS=1 cargo test --all-features --test cli manual
 
 # Writes the expected prompts of tests/cases; read the difference before you commit it.
 snapshots:

@@ -1,7 +1,7 @@
 //! Instructions and allocations of an answer, counted by valgrind: `cargo bench --bench instructions`.
 //!
-//! They are the same on a busy machine, so that a small step back is seen: it fails where one is more than [`MAX_GROWTH`] percent above
-//! what docs/instructions.json has, if the compiler is the one that it names. `-- --record` writes the file, and the table
+//! They are the same on a busy machine, so that a small step back is seen: it fails where one is more than [`max_growth`] percent
+//! above what docs/instructions.json has, if the compiler is the one that it names. `-- --record` writes the file, and the table
 //! of docs/performance.md.
 
 #![allow(
@@ -43,8 +43,11 @@ use serde::{Deserialize, Serialize};
 const JSON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/instructions.json");
 const MARKDOWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.md");
 
-/// How much a count may grow over the recorded one, in percent.
-const MAX_GROWTH: u64 = 3;
+/// How much a count may grow over the recorded one, in percent. How often the threads of a call wake each other differs from
+/// machine to machine.
+fn max_growth(step: &str) -> u64 {
+    if step.ends_with("call") { 12 } else { 3 }
+}
 
 /// Two runs of so many rounds: their difference leaves out what the start costs.
 const ROUNDS: [u64; 2] = [100, 600];
@@ -170,7 +173,7 @@ impl Record {
         }
         let mut code = ExitCode::SUCCESS;
         for (now, then) in self.steps.iter().zip(&recorded.steps) {
-            let most = |count: u64| count * (100 + MAX_GROWTH) / 100;
+            let most = |count: u64| count * (100 + max_growth(&now.name)) / 100;
             if now.instructions > most(then.instructions) || now.allocations > most(then.allocations) {
                 eprintln!(
                     "{} takes {} instructions and {} allocations, recorded are {} and {}: make it cheaper, or `-- --record` it",

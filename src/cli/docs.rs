@@ -32,6 +32,9 @@ const SETTINGS: &str = "\
 The settings of `config/promptd.yaml`, or of the file that `--config` names. Every key is optional. Paths are relative to the
 file's folder. An unknown key, a duplicate key or a value that is not allowed is an error with its line and, for a key, the
 nearest known one. *On change* says when an edit of the file takes effect while the service runs.
+
+Sections that are optional parts ([install.md](../install.md)) are in builds with their feature: `inspector`, `mcp`, `memory`, `otlp`,
+`record`, and `workspaces.etcd` with the feature `etcd`. Packages have all.
 ";
 
 const FINDINGS: &str = "\

@@ -1,5 +1,5 @@
 //! docs/profiles.md and docs/debugging.md show what commands print, and the commands of docs/moving.md run.
-//! `UPDATE_DOCS=1 cargo test --test cli manual` updates the former.
+//! `UPDATE_DOCS=1 cargo test --all-features --test cli manual` updates the former.
 
 use std::{env, fs, path::Path, process::Command};
 

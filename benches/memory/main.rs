@@ -107,6 +107,7 @@ async fn measure(short: bool, bar: &ProgressBar) -> Vec<Part> {
     let mut stored = Stored::start().await;
     bar.set_message("storing a long session");
     stored.fill("long", LONG).await;
+    stored.settle().await;
     bar.set_message("assembling prompts");
     parts.push(prompts::measure(&stored, pick(9, 5), slack).await);
     bar.set_message("searching");
@@ -114,12 +115,12 @@ async fn measure(short: bool, bar: &ProgressBar) -> Vec<Part> {
     let first = recalls::measure(&mut stored, rounds).await;
     if short {
         parts.push(recalls::part(&[first], slack));
-        parts.push(growth::part(&[growth::measure(&stored)], slack));
+        parts.push(growth::part(&[growth::measure(&stored).await], slack));
         bar.set_message("copying the long session");
         parts.push(forks::measure(&mut stored, slack).await);
         return parts;
     }
-    let before = growth::measure(&stored);
+    let before = growth::measure(&stored).await;
     for session in 0.. {
         if stored.messages >= ALL {
             break;
@@ -128,10 +129,11 @@ async fn measure(short: bool, bar: &ProgressBar) -> Vec<Part> {
         stored.fill(&format!("s{session}"), stored::PAGE).await;
     }
     bar.set_message("the same again");
+    stored.settle().await;
     prompts::measure(&stored, 1, slack).await;
     let second = recalls::measure(&mut stored, rounds).await;
     parts.push(recalls::part(&[first, second], slack));
-    parts.push(growth::part(&[before, growth::measure(&stored)], slack));
+    parts.push(growth::part(&[before, growth::measure(&stored).await], slack));
     bar.set_message("copying the long session");
     parts.push(forks::measure(&mut stored, slack).await);
     parts

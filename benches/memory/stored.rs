@@ -1,9 +1,11 @@
 //! A server with a store, and what is said in it.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, time::Duration};
 
 use promptd::grpc::api::session_service_client::SessionServiceClient;
-use promptd_contract::proto::{AppendMessagesRequest, ConversationMessage, Role};
+use promptd_contract::proto::{
+    AppendMessagesRequest, ConversationMessage, GetRecallStatsRequest, GetRecallStatsResponse, Role,
+};
 use tempfile::TempDir;
 use tonic::transport::{Channel, Endpoint};
 
@@ -48,6 +50,24 @@ impl Stored {
             self.bytes += page.iter().map(|message| message.content.len() as u64).sum::<u64>();
             self.client.append_messages(append(session, page)).await.unwrap();
         }
+    }
+
+    /// How many messages have vectors.
+    pub async fn vectors(&self) -> u64 {
+        self.stats().await.vectors
+    }
+
+    /// Waits until all messages have vectors, so that what is measured then has the machine to itself.
+    pub async fn settle(&self) {
+        let mut interval = tokio::time::interval(Duration::from_millis(100));
+        while self.stats().await.vectors_waiting > 0 {
+            interval.tick().await;
+        }
+    }
+
+    async fn stats(&self) -> GetRecallStatsResponse {
+        let request = GetRecallStatsRequest { workspace_id: WORKSPACE.into() };
+        self.client.clone().get_recall_stats(request).await.unwrap().into_inner()
     }
 
     /// What the store takes of the disk, in bytes.

@@ -10,7 +10,7 @@ use std::{
 use clap::Subcommand;
 use promptd::config::Overrides;
 use promptd_core::{finding::escape, id::Id, text::thousands, turn::ConversationMessage};
-use promptd_memory::{Checked, Keep, Lines, Options, SessionKey, SqliteStore, Store, StoreError};
+use promptd_memory::{Checked, Lines, Options, SessionKey, SqliteStore, Store, StoreError};
 
 use super::{
     CommandResult, Failure, counted, print,
@@ -155,7 +155,7 @@ fn named_after(file: &Path) -> Result<Id, Failure> {
 fn import(dir: &Path, file: &Path, key: &SessionKey) -> Result<(), Failure> {
     let cannot = |error: &dyn std::fmt::Display| Failure::run(format!("cannot import {}: {error}", file.display()));
     let input = File::open(file).map_err(|error| cannot(&error))?;
-    let store = SqliteStore::open(&Options { dir: dir.to_owned(), keep: Keep::default() }).map_err(Failure::run)?;
+    let store = SqliteStore::open(&Options::new(dir.to_owned())).map_err(Failure::run)?;
     let (mut batch, mut read, mut stored, mut shown) = (Vec::new(), 0, 0, 0);
     let flush = |batch: &mut Vec<ConversationMessage>| {
         let appended = if batch.is_empty() { return Ok(0) } else { store.append(key, std::mem::take(batch), None) };

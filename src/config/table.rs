@@ -415,6 +415,13 @@ pub const TABLE: &[Setting] = &[
     ),
     #[cfg(feature = "memory")]
     fixed(
+        "memory.held_vectors",
+        Shape::Size { least: 0 },
+        "64MiB",
+        "The most that is held in memory of the vectors of the sessions that were searched. Others are read for each search.",
+    ),
+    #[cfg(feature = "memory")]
+    fixed(
         "memory.models.embed.url",
         MODEL_SERVER,
         "null",

@@ -40,7 +40,11 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
     #[cfg(feature = "etcd")]
     assert_eq!(etcd, None);
     #[cfg(feature = "memory")]
-    assert_eq!(memory, None);
+    {
+        assert_eq!(memory, None);
+        let memory = read("memory: {store: /m}\n").unwrap().memory.unwrap();
+        assert_eq!(memory.store, promptd_memory::Options::new("/m".into()));
+    }
     #[cfg(feature = "otlp")]
     assert_eq!(otlp, None);
     #[cfg(feature = "record")]

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use promptd::grpc::Memory;
 use promptd_contract::proto;
 use promptd_core::history::Thresholds;
-use promptd_memory::{Keep, Options, SqliteStore, Store};
+use promptd_memory::{Options, SqliteStore, Store};
 use promptd_memory_pipeline::{Division, Embedder, Embedding, Fault, Later, Pipeline, Working};
 use tempfile::TempDir;
 use tonic::Code;
@@ -32,7 +32,7 @@ impl Embedder for Nautical {
 }
 
 async fn start(dir: &TempDir) -> (Rig, Working) {
-    let store = SqliteStore::open(&Options { dir: dir.path().to_owned(), keep: Keep::default() }).unwrap();
+    let store = SqliteStore::open(&Options::new(dir.path().to_owned())).unwrap();
     let store: Arc<dyn Store> = Arc::new(store);
     let embedding = Arc::new(Embedding::of_model("nautical".into(), Arc::new(Nautical), None));
     let division = Division { thresholds: Thresholds::default(), embedding: Arc::clone(&embedding) };

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use promptd::grpc::Memory;
 use promptd_contract::proto;
 use promptd_core::{history::Thresholds, id::Id, turn::Role};
-use promptd_memory::{Keep, Options, Source, SqliteStore, Store};
+use promptd_memory::{Options, Source, SqliteStore, Store};
 use promptd_memory_pipeline::{
     Division, Embedding, Fault, Later, Pipeline, Prompts, Request, Said, Summaries, Summariser, Working,
 };
@@ -39,7 +39,7 @@ impl Summariser for Lengths {
 }
 
 async fn start(dir: &TempDir) -> (Rig, Working) {
-    let store = SqliteStore::open(&Options { dir: dir.path().to_owned(), keep: Keep::default() }).unwrap();
+    let store = SqliteStore::open(&Options::new(dir.path().to_owned())).unwrap();
     let store: Arc<dyn Store> = Arc::new(store);
     let thresholds = Thresholds {
         min_new_messages: 4,

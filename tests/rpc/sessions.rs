@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use promptd::grpc::{Access, Memory, Tokens};
 use promptd_contract::proto;
-use promptd_memory::{Keep, Options, SqliteStore, Store, StoreError};
+use promptd_memory::{Options, SqliteStore, Store, StoreError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tonic::{Code, Streaming, codegen::http::Version};
@@ -17,7 +17,7 @@ use crate::{
 };
 
 fn store(dir: &Path) -> Memory {
-    let store = SqliteStore::open(&Options { dir: dir.to_owned(), keep: Keep::default() });
+    let store = SqliteStore::open(&Options::new(dir.to_owned()));
     Memory::new(store.map(|store| Arc::new(store) as Arc<dyn Store>))
 }
 

@@ -163,7 +163,7 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use promptd_core::id::Id;
-    use promptd_memory::{Keep, Options, SessionKey, SqliteStore};
+    use promptd_memory::{Options, SessionKey, SqliteStore};
 
     use super::*;
     use crate::{Later, Prompts, Summariser};
@@ -208,7 +208,7 @@ mod tests {
     #[tokio::test]
     async fn what_fails_for_good_is_set_aside_unless_the_server_is_away() {
         let home = tempfile::tempdir().unwrap();
-        let options = Options { dir: home.path().to_owned(), keep: Keep::default() };
+        let options = Options::new(home.path().to_owned());
         let work = work(Arc::new(SqliteStore::open(&options).unwrap()));
         let empty = || Err(Fault::OfAnswer("it is empty".into()));
         let hangs = || Err(Fault::OfServer { message: "it hangs".into(), pause: None });

@@ -13,7 +13,7 @@ use promptd_core::{
     id::Id,
     turn::{ConversationMessage, Role},
 };
-use promptd_memory::{Keep, Options, SessionKey, Source, SqliteStore, Store};
+use promptd_memory::{Options, SessionKey, Source, SqliteStore, Store};
 use promptd_memory_pipeline::{
     Division, Embedding, Fault, Later, Notebook, NotesQueue, NotesRequest, Pipeline, Prompts, Request, Said, Summaries,
     Summariser, Working,
@@ -88,7 +88,7 @@ fn workspace() -> Id {
 impl Rig {
     async fn start(told: impl IntoIterator<Item = Does>) -> Self {
         let home = TempDir::new().unwrap();
-        let store = SqliteStore::open(&Options { dir: home.path().to_owned(), keep: Keep::default() }).unwrap();
+        let store = SqliteStore::open(&Options::new(home.path().to_owned())).unwrap();
         let store: Arc<dyn Store> = Arc::new(store);
         let key = SessionKey { workspace: workspace(), session: workspace() };
         let message = ConversationMessage { id: "1".into(), ..ConversationMessage::new(Role::User, "Hello.") };

@@ -17,7 +17,7 @@ use promptd_core::{
     turn::{ConversationMessage, Role},
 };
 use promptd_memory::{
-    Keep, Options, PageOfSegments, Recall, SegmentState, SessionKey, Source, SqliteStore, Store, StoredSegment,
+    Options, PageOfSegments, Recall, SegmentState, SessionKey, Source, SqliteStore, Store, StoredSegment,
 };
 use promptd_memory_pipeline::{
     Division, Embedder, Embedding, Fault, Later, Pipeline, Prompts, Request, Said, Summaries, Summariser,
@@ -66,7 +66,7 @@ fn key() -> SessionKey {
 }
 
 fn open(dir: &Path) -> Arc<dyn Store> {
-    Arc::new(SqliteStore::open(&Options { dir: dir.to_owned(), keep: Keep::default() }).unwrap())
+    Arc::new(SqliteStore::open(&Options::new(dir.to_owned())).unwrap())
 }
 
 fn pipeline(store: &Arc<dyn Store>, failures: usize) -> Pipeline {

@@ -12,6 +12,7 @@ pub(super) fn memory(mut fields: Fields<'_, '_>, base: &Base<'_>, overrides: &Ov
     let mut kept = fields.fields("keep");
     let (age, bytes) = (span(&mut kept, "age"), size(&mut kept, "bytes"));
     kept.finish();
+    let held_vectors = size(&mut fields, "held_vectors");
     let mut models = section(&mut fields, "models");
     let embed = embed(section(&mut models, "embed"), base);
     let summarise = summarise(section(&mut models, "summarise"), base);
@@ -21,7 +22,7 @@ pub(super) fn memory(mut fields: Fields<'_, '_>, base: &Base<'_>, overrides: &Ov
     fields.finish();
     // Unset: no bound.
     let keep = Keep { age: Some(age).filter(|age| !age.is_zero()), bytes: Some(bytes as u64).filter(|&most| most > 0) };
-    let store = Options { dir: overrides.memory.clone().or(dir)?, keep };
+    let store = Options { dir: overrides.memory.clone().or(dir)?, keep, held_vectors };
     Some(Memory { store, thresholds, embed, summarise, notes: notes? })
 }
 

@@ -6,6 +6,7 @@ use promptd_core::id::Id;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{
+    connection::without_waiting,
     messages::{self, COLUMNS, role_number},
     notes, remove, segments,
     sessions::{COPIED, Fork, LIVE, REMOVED, hide, integer, natural},
@@ -15,9 +16,9 @@ use super::{
 use crate::{SessionKey, StoreError};
 
 /// How many messages, or segments, are copied or removed in one step.
-const STEP: usize = 200;
+const STEP: usize = 50;
 /// The most bytes of text that one step copies, but for its last message or segment.
-const STEP_BYTES: u64 = 256 << 10;
+const STEP_BYTES: u64 = 64 << 10;
 /// How many sessions one sweep takes out of sight.
 const MAX_SWEPT: usize = 1_000;
 
@@ -192,6 +193,7 @@ pub(super) fn give_up_fork(connection: &Connection, key: i64) -> Result<(), Stor
 
 /// Brings everything from the log to the database, and cuts the log off; `false`: somebody reads it.
 pub(super) fn cut_log(connection: &Connection) -> Result<bool, StoreError> {
-    let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+    let busy: i64 = without_waiting(connection, |connection| Ok(connection.query_row(sql, [], |row| row.get(0))?))?;
     Ok(busy == 0)
 }

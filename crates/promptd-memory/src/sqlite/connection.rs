@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
 use super::schema;
 use crate::StoreError;
@@ -39,7 +39,20 @@ fn open(database: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "temp_store", "memory").map_err(|error| of(&error))?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB).map_err(|error| of(&error))?;
     connection.set_prepared_statement_cache_capacity(64);
+    // Otherwise a statement is planned again each time that it is given other values (SQLite is built with STAT4).
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(|error| of(&error))?;
     Ok(connection)
+}
+
+/// Does what may have to wait for others, who are not waited for.
+pub(super) fn without_waiting<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let result = work(connection);
+    connection.busy_timeout(BUSY)?;
+    result
 }
 
 /// A store's error of SQLite's. Its text is SQLite's description of the code alone: others can show what was stored.

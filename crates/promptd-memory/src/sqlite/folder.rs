@@ -13,6 +13,7 @@ use crate::StoreError;
 
 /// The database; SQLite adds `-wal` and `-shm`, with the same permissions.
 const DATABASE: &str = "conversations.db";
+const LOG: &str = "conversations.db-wal";
 /// It is locked while a process has the store.
 const LOCK: &str = "lock";
 const OWNERS_FILE: u32 = 0o600;
@@ -49,6 +50,11 @@ impl Folder {
 
     pub(super) fn database(&self) -> PathBuf {
         self.0.join(DATABASE)
+    }
+
+    /// How many bytes the write-ahead log has.
+    pub(super) fn log_bytes(&self) -> u64 {
+        size(&self.0.join(LOG)).ok().flatten().unwrap_or(0)
     }
 
     /// Takes the store for this process.

@@ -9,6 +9,7 @@ mod chores;
 mod connection;
 mod files;
 mod folder;
+mod gate;
 mod messages;
 mod notes;
 mod readers;
@@ -29,7 +30,10 @@ pub use self::{
     files::{Checked, backup, check, restore, vacuum},
 };
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use promptd_core::{id::Id, turn::ConversationMessage};
 use rusqlite::Connection;
@@ -38,6 +42,7 @@ use tokio::sync::watch;
 use self::{
     folder::{Folder, Lock},
     readers::Readers,
+    vectors::Held,
     writer::{After, Writer},
 };
 use crate::{
@@ -59,12 +64,24 @@ pub struct Options {
     pub dir: PathBuf,
     /// What is removed by itself.
     pub keep: Keep,
+    /// The most bytes of vectors that are held in memory, of the sessions that were searched; all others are read for each search.
+    pub held_vectors: usize,
+}
+
+impl Options {
+    /// A folder whose store keeps everything, and holds as many vectors as the service does by default.
+    #[must_use]
+    pub fn new(dir: PathBuf) -> Self {
+        Self { dir, keep: Keep::default(), held_vectors: 64 << 20 }
+    }
 }
 
 /// The store.
 pub struct SqliteStore {
     readers: Readers,
     searchers: Readers,
+    /// For the thread that searches.
+    held: Arc<Mutex<Held>>,
     /// Ends last: only a connection that writes leaves no log behind.
     writer: Writer,
     watchers: Arc<Watchers>,
@@ -76,15 +93,17 @@ impl SqliteStore {
     pub fn open(options: &Options) -> Result<Self, StoreError> {
         let folder = Folder::create(&options.dir)?;
         let lock = folder.lock()?;
-        Self::open_locked(&folder, lock, options.keep)
+        Self::open_locked(&folder, lock, options)
     }
 
-    fn open_locked(folder: &Folder, lock: Lock, keep: Keep) -> Result<Self, StoreError> {
-        let (status, watchers) = (Arc::new(Status::default()), Arc::new(Watchers::default()));
-        let writer = Writer::start(folder, lock, keep, Arc::clone(&status), Arc::clone(&watchers))?;
-        let readers = Readers::start("memory-read", READERS, folder)?;
-        let searchers = Readers::start("memory-search", SEARCHERS, folder)?;
-        Ok(Self { readers, searchers, writer, watchers, status })
+    fn open_locked(folder: &Folder, lock: Lock, options: &Options) -> Result<Self, StoreError> {
+        let (status, watchers, gate) = (Arc::default(), Arc::default(), Arc::default());
+        let writer =
+            Writer::start(folder, lock, options.keep, Arc::clone(&status), Arc::clone(&watchers), Arc::clone(&gate))?;
+        let readers = Readers::start("memory-read", READERS, folder, None)?;
+        let searchers = Readers::start("memory-search", SEARCHERS, folder, Some(&gate))?;
+        let held = Arc::new(Mutex::new(Held::new(options.held_vectors)));
+        Ok(Self { readers, searchers, held, writer, watchers, status })
     }
 
     /// How it is doing.
@@ -165,8 +184,11 @@ impl Store for SqliteStore {
     }
 
     fn recall(&self, workspace: &Id, recall: Recall) -> Answer<Vec<Recalled>> {
-        let workspace = workspace.clone();
-        self.searchers.run(move |connection| recall::find(connection, &workspace, &recall))
+        let (workspace, held) = (workspace.clone(), Arc::clone(&self.held));
+        self.searchers.run(move |connection| {
+            let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+            recall::find(connection, &workspace, &recall, &mut held)
+        })
     }
 
     fn stats(&self, workspace: &Id) -> Answer<Stats> {

@@ -11,7 +11,7 @@ use std::{
 
 use rusqlite::Connection;
 
-use super::{connection, folder::Folder};
+use super::{connection, folder::Folder, gate::Gate};
 use crate::{Answer, StoreError, clock};
 
 /// The most reads that wait.
@@ -30,14 +30,21 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn start(name: &str, count: usize, folder: &Folder) -> Result<Self, StoreError> {
+    /// Starts so many. `gate`: what they wait at before each read, if anything.
+    pub(super) fn start(
+        name: &str,
+        count: usize,
+        folder: &Folder,
+        gate: Option<&Arc<Gate>>,
+    ) -> Result<Self, StoreError> {
         let (queue, reads) = sync_channel(MAX_WAITING);
         let reads = Arc::new(Mutex::new(reads));
         let mut readers = Self { queue: Some(queue), threads: Vec::new() };
         for _ in 0..count {
-            let reads = Arc::clone(&reads);
+            let (reads, gate) = (Arc::clone(&reads), gate.cloned());
             let mut connection = connection::reading(&folder.database())?;
-            let thread = thread::Builder::new().name(name.into()).spawn(move || run(&reads, &mut connection));
+            let thread =
+                thread::Builder::new().name(name.into()).spawn(move || run(&reads, gate.as_deref(), &mut connection));
             readers.threads.push(thread.map_err(|error| StoreError::Failed(error.to_string()))?);
         }
         Ok(readers)
@@ -74,10 +81,13 @@ impl Drop for Readers {
     }
 }
 
-fn run(reads: &Mutex<Receiver<Read>>, connection: &mut Connection) {
+fn run(reads: &Mutex<Receiver<Read>>, gate: Option<&Gate>, connection: &mut Connection) {
     loop {
         let next = reads.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(read) = next else { return };
+        if let Some(gate) = gate {
+            gate.pass();
+        }
         read(connection);
     }
 }
@@ -87,9 +97,8 @@ fn snapshot<T>(
     connection: &Connection,
     read: impl FnOnce(&Connection) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let transaction = connection.unchecked_transaction()?;
-    let result = read(&transaction);
-    // Its end changes nothing.
-    drop(transaction);
+    connection.prepare_cached("BEGIN")?.execute([])?;
+    let result = read(connection);
+    connection.prepare_cached("ROLLBACK")?.execute([])?;
     result
 }

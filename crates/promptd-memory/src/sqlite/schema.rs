@@ -14,6 +14,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { sql: VERSION_2, fill: None },
     Migration { sql: VERSION_3, fill: Some(words::fill) },
     Migration { sql: VERSION_4, fill: None },
+    Migration { sql: VERSION_5, fill: None },
 ];
 
 type Fill = fn(&Connection) -> Result<(), StoreError>;
@@ -134,6 +135,10 @@ const VERSION_4: &str = "CREATE TABLE notes (
     ) STRICT;
     CREATE INDEX notes_by_workspace ON notes (workspace, made, key);
     CREATE INDEX notes_by_age ON notes (made);";
+
+/// FTS5 merges parts of the index of words by itself only where it has very many: [`words::merge_some`] does it between writes.
+const VERSION_5: &str = "INSERT INTO words (words, rank) VALUES ('automerge', 0);
+    INSERT INTO words (words, rank) VALUES ('crisismerge', 256);";
 
 /// Makes the tables, or brings them up to date.
 pub(super) fn migrate(connection: &Connection) -> Result<(), StoreError> {

@@ -4,6 +4,10 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -21,7 +25,7 @@ fn open(dir: &Path) -> SqliteStore {
 }
 
 fn try_open(dir: &Path) -> Result<SqliteStore, StoreError> {
-    SqliteStore::open(&Options { dir: dir.to_owned(), keep: Keep::default() })
+    SqliteStore::open(&Options::new(dir.to_owned()))
 }
 
 fn files(dir: &Path) -> Vec<PathBuf> {
@@ -177,9 +181,9 @@ fn files_of_a_newer_version_and_files_of_others_are_refused_and_kept() {
     let database = home.path().join("conversations.db");
     let change = |sql: &str| Connection::open(&database).unwrap().execute_batch(sql).unwrap();
     change("PRAGMA user_version = 99");
-    let why = "its files are of version 99, and this promptd knows those up to 4: use a newer one";
+    let why = "its files are of version 99, and this promptd knows those up to 5: use a newer one";
     assert_eq!(try_open(home.path()).err(), Some(StoreError::Unusable(why.into())));
-    change("PRAGMA user_version = 4");
+    change("PRAGMA user_version = 5");
     assert_eq!(all(&open(home.path()), &key("s")).len(), 1);
     change("PRAGMA application_id = 7");
     let why = "the database is not one of promptd's";
@@ -275,7 +279,7 @@ fn what_is_kept_is_bounded_by_age_and_by_size() {
     let store = open(home.path());
     append(&store, "new", 0..1, "text");
     drop(store);
-    let with = |keep| SqliteStore::open(&Options { dir: home.path().to_owned(), keep }).unwrap();
+    let with = |keep| SqliteStore::open(&Options { keep, ..Options::new(home.path().to_owned()) }).unwrap();
     let gone = |store: &SqliteStore, session: &str| {
         while store.session(&key(session)).wait().is_ok() {
             std::thread::yield_now();
@@ -376,10 +380,11 @@ fn a_copy_is_made_in_small_steps_and_given_up_where_what_it_copies_changes() {
             grown.push([count("messages") - before[0], count("segments") - before[1]]);
         }
     };
-    // 200 messages, or 256 KiB of summaries, at once.
-    let steps = [[200, 0], [100, 0], [0, 0], [0, 14], [0, 14], [0, 2]];
-    assert_eq!(copy("t", usize::MAX), Ok(steps.to_vec()));
-    assert_eq!(copy("u", 4), Err(StoreError::NoPosition(300)));
+    // 50 messages, or 64 KiB of summaries, at once.
+    let messages = [[50, 0]; 6];
+    let steps = [&messages[..], &[[0, 0]], &[[0, 4]; 7], &[[0, 2]]].concat();
+    assert_eq!(copy("t", usize::MAX), Ok(steps));
+    assert_eq!(copy("u", 9), Err(StoreError::NoPosition(300)));
 }
 
 #[test]
@@ -394,4 +399,46 @@ fn a_copy_that_a_process_did_not_finish_is_removed() {
     assert_eq!(all(&store, &key("half")).len(), 1);
     drop(store);
     assert_eq!(check(home.path()).unwrap().faults, [""; 0]);
+}
+
+/// SQLite alone lets it grow: somebody always reads, and there is always something new.
+#[test]
+fn the_log_stays_short_while_searches_follow_each_other() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    let over = Arc::new(AtomicU32::new(0));
+    let search = |_| {
+        let over = Arc::clone(&over);
+        store.searchers.run(move |connection| {
+            let long =
+                "WITH RECURSIVE n(i) AS (SELECT count(*) FROM messages UNION ALL SELECT i + 1 FROM n LIMIT 300000)
+                 SELECT count(*) FROM n";
+            connection.query_row(long, [], |_| Ok(()))?;
+            over.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        })
+    };
+    let _searches: Vec<Answer<()>> = (0..1_000).map(search).collect();
+    let (text, log) = ("text ".repeat(50_000), home.path().join("conversations.db-wal"));
+    let mut longest = 0;
+    for number in 0..200 {
+        append(&store, "s", number..number + 1, &text);
+        longest = longest.max(fs::metadata(&log).unwrap().len());
+    }
+    assert!((3..900).contains(&over.load(Ordering::Relaxed)), "{over:?}");
+    assert!((8 << 20..32 << 20).contains(&longest), "{longest}");
+}
+
+#[test]
+fn the_index_of_words_has_few_parts_after_many_writes() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    for number in 0..200 {
+        append(&store, "s", number..number + 1, "text");
+    }
+    drop(store);
+    let connection = connection::reading(&home.path().join("conversations.db")).unwrap();
+    let parts = "SELECT count(DISTINCT segid) FROM words_idx";
+    let parts: u32 = connection.query_row(parts, [], |row| row.get(0)).unwrap();
+    assert!((1..40).contains(&parts), "{parts}");
 }

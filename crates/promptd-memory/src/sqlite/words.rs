@@ -12,6 +12,9 @@ use crate::StoreError;
 /// Between workspace and term: no character of a term, and one of a token.
 const BETWEEN: char = '·';
 
+/// How many pages of 4 KiB, about, are merged at once.
+const MERGED_PAGES: i64 = 16;
+
 /// The index of one workspace.
 pub(super) struct Words<'c> {
     connection: &'c Connection,
@@ -86,6 +89,15 @@ impl<'c> Words<'c> {
     fn token(&self, term: &str) -> String {
         format!("{}{BETWEEN}{term}", self.workspace)
     }
+}
+
+/// Merges parts of the index, for searches to look at few; whether there was something to merge. FTS5 by itself would do it within
+/// writes, for up to 50 ms and now and then for most of a second.
+pub(super) fn merge_some(connection: &Connection) -> Result<bool, StoreError> {
+    let before = connection.total_changes();
+    connection.prepare_cached("INSERT INTO words (words, rank) VALUES ('merge', ?1)")?.execute([MERGED_PAGES])?;
+    // FTS5 documents that it is fewer where nothing was done.
+    Ok(connection.total_changes() - before >= 2)
 }
 
 /// Notes that a workspace has conversations.

@@ -18,7 +18,9 @@ use super::{
     chores::{self, Keep, Step},
     connection,
     folder::{Folder, Lock},
+    gate::Gate,
     sessions::Fork,
+    words,
 };
 use crate::{Answer, LOG_TARGET, SessionKey, Status, StoreError, clock, watchers::Watchers};
 
@@ -28,6 +30,8 @@ const MAX_WAITING: usize = 1_024;
 const BATCH: usize = 128;
 /// How often what is kept is looked through.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
+/// The most bytes of the log before it is cut off. SQLite begins it again by itself, but not while there is always somebody who reads.
+const MAX_LOG: u64 = 16 << 20;
 /// How often the log is tried to be cut while somebody reads it.
 const SCRUB_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -60,6 +64,7 @@ impl Writer {
         keep: Keep,
         status: Arc<Status>,
         watchers: Arc<Watchers>,
+        gate: Arc<Gate>,
     ) -> Result<Self, StoreError> {
         let connection = connection::writing(&folder.database())?;
         // Forks that an earlier process did not finish.
@@ -67,13 +72,16 @@ impl Writer {
         let (queue, tasks) = sync_channel(MAX_WAITING);
         let thread = Thread {
             connection,
+            folder: folder.clone(),
             _lock: lock,
             keep,
             status,
             watchers,
+            gate,
             waiting: Vec::new(),
             forks: VecDeque::new(),
             has_chores: true,
+            must_merge: true,
             must_scrub: true,
             next_sweep: clock::now(),
         };
@@ -248,15 +256,20 @@ where
 
 struct Thread {
     connection: Connection,
+    folder: Folder,
     _lock: Lock,
     keep: Keep,
     status: Arc<Status>,
     watchers: Arc<Watchers>,
+    /// What searches wait at.
+    gate: Arc<Gate>,
     /// Writes that are on the disk, and what they wait for.
     waiting: Vec<(After, Box<dyn Task>)>,
     forks: VecDeque<Fork>,
     /// Whether sessions may be there that are to be removed.
     has_chores: bool,
+    /// Whether the index of words may have parts to merge.
+    must_merge: bool,
     /// Whether the log may have what was removed.
     must_scrub: bool,
     next_sweep: Instant,
@@ -276,13 +289,14 @@ impl Thread {
             }
             self.sweep();
             self.work_on();
+            self.merge();
             self.scrub();
         }
     }
 
     /// The next write; `None`, or a timeout: there is other work.
     fn next(&self, tasks: &Receiver<Box<dyn Task>>) -> Result<Option<Box<dyn Task>>, RecvTimeoutError> {
-        if self.has_chores || !self.forks.is_empty() {
+        if self.has_chores || self.must_merge || !self.forks.is_empty() {
             return match tasks.try_recv() {
                 Ok(task) => Ok(Some(task)),
                 Err(TryRecvError::Empty) => Ok(None),
@@ -290,7 +304,7 @@ impl Thread {
             };
         }
         let until_sweep = self.next_sweep.saturating_duration_since(clock::now());
-        let most = if self.must_scrub { SCRUB_INTERVAL.min(until_sweep) } else { until_sweep };
+        let most = if self.must_scrub || self.log_is_large() { SCRUB_INTERVAL.min(until_sweep) } else { until_sweep };
         tasks.recv_timeout(most).map(Some)
     }
 
@@ -337,6 +351,7 @@ impl Thread {
     fn committed(&mut self, batch: Vec<Box<dyn Task>>, afters: Vec<Option<After>>) {
         self.report(None);
         self.status.commits.inc();
+        self.must_merge = true;
         for (task, after) in batch.into_iter().zip(afters) {
             let after = after.unwrap_or(After::Nothing);
             if after != After::Nothing {
@@ -417,22 +432,42 @@ impl Thread {
         }
     }
 
-    /// Cuts the log off, with the text that was removed, unless somebody reads it now.
+    /// One step of merging the index of words, so that no write waits for long.
+    fn merge(&mut self) {
+        self.must_merge |= self.has_chores || !self.forks.is_empty();
+        if self.must_merge {
+            let merged = words::merge_some(&self.connection);
+            self.must_merge = *merged.as_ref().unwrap_or(&false);
+            if let Err(error) = merged {
+                self.report(Some(&error));
+            }
+        }
+    }
+
+    fn log_is_large(&self) -> bool {
+        self.folder.log_bytes() > MAX_LOG
+    }
+
+    /// Cuts the log off, with the text that was removed or because it is long, unless somebody reads it now; searches that come
+    /// meanwhile wait.
     fn scrub(&mut self) {
-        if !self.must_scrub || self.has_chores || !self.forks.is_empty() {
+        let scrubs = self.must_scrub && !self.has_chores && self.forks.is_empty();
+        if !scrubs && !self.log_is_large() {
             return;
         }
-        match chores::cut_log(&self.connection) {
-            Ok(true) => {
-                self.must_scrub = false;
-                self.finish(|after| *after == After::Scrubbed, None);
-            }
-            Ok(false) => {}
-            Err(error) => {
-                self.must_scrub = false;
-                self.report(Some(&error));
-                self.finish(|after| *after == After::Scrubbed, Some(&error));
-            }
+        self.gate.close();
+        let error = match chores::cut_log(&self.connection) {
+            Ok(true) => None,
+            Ok(false) => return,
+            Err(error) => Some(error),
+        };
+        self.gate.open();
+        if let Some(error) = &error {
+            self.report(Some(error));
+        }
+        if scrubs {
+            self.must_scrub = false;
+            self.finish(|after| *after == After::Scrubbed, error.as_ref());
         }
     }
 

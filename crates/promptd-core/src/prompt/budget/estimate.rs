@@ -57,15 +57,24 @@ const fn fixed(json: &str) -> usize {
 
 /// The UTF-16 length of a JSON string, quotes included.
 fn string(text: &str) -> usize {
-    let units = |byte: u8| match byte {
-        // Escaped by one backslash; and the first byte of what UTF-16 writes as a pair.
-        b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' | 0xf0.. => 2,
-        0..0x20 => 6,
-        // A continuation of a character that its first byte has counted.
-        0x80..0xc0 => 0,
-        _ => 1,
-    };
-    text.bytes().map(units).sum::<usize>() + 2
+    let parts = text.as_bytes().chunks(PART);
+    parts.map(|part| usize::from(part.iter().map(|&byte| units(byte)).sum::<u8>())).sum::<usize>() + 2
+}
+
+/// So many bytes are counted at once, in one byte, by the processor's widest instructions.
+const PART: usize = 32;
+
+/// The UTF-16 units of a JSON string that a byte stands for, at most six.
+fn units(byte: u8) -> u8 {
+    // Its first byte has counted the character.
+    let continues = u8::from(byte & 0xc0 == 0x80);
+    // What UTF-16 writes as a pair.
+    let is_pair = u8::from(byte >= 0xf0);
+    let is_quoted = u8::from(byte == b'"') + u8::from(byte == b'\\');
+    let is_control = u8::from(byte < 0x20);
+    // `\b`, `\t`, `\n`, `\f`, `\r` in the place of `\u0000`.
+    let is_short = u8::from(byte.wrapping_sub(0x08) < 6) - u8::from(byte == 0x0b);
+    1 - continues + is_pair + is_quoted + 5 * is_control - 4 * is_short
 }
 
 #[cfg(test)]

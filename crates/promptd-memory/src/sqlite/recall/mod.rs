@@ -13,6 +13,7 @@ use self::scope::{Place, Scope};
 use super::{
     messages::{self, COLUMNS},
     sessions::{LIVE, integer},
+    vectors::Held,
 };
 use crate::{MAX_RECALLED, Recall, Recalled, StoreError};
 
@@ -23,11 +24,16 @@ const MAX_RANKED: usize = 2 * MAX_RECALLED;
 const RANK_CONSTANT: f64 = 60.0;
 
 /// The messages that match best.
-pub(super) fn find(connection: &Connection, workspace: &Id, recall: &Recall) -> Result<Vec<Recalled>, StoreError> {
+pub(super) fn find(
+    connection: &Connection,
+    workspace: &Id,
+    recall: &Recall,
+    held: &mut Held,
+) -> Result<Vec<Recalled>, StoreError> {
     let Some(scope) = Scope::of(connection, workspace, recall)? else { return Ok(Vec::new()) };
     let by_words = words::rank(connection, &scope, &recall.query)?;
     let by_meaning = match &recall.vector {
-        Some(vector) => meaning::rank(connection, &scope, vector)?,
+        Some(vector) => meaning::rank(connection, &scope, vector, held)?,
         None => Vec::new(),
     };
     let (mut found, mut bytes) = (Vec::new(), 0);

@@ -1,10 +1,14 @@
 //! Rows of vectors: one a message, of the model in use once all are made, in the order of sessions and positions.
 
+mod held;
 mod quantised;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-pub(super) use self::quantised::{Quantised, dot};
+pub(super) use self::{
+    held::{Held, Searched, Vector},
+    quantised::{Quantised, dot},
+};
 use super::{
     messages,
     sessions::{LIVE, integer, natural},
@@ -14,7 +18,7 @@ use crate::{StoreError, Unvectorised, Vectorised, WaitingMessage};
 use promptd_core::id::Id;
 
 /// A row's key is its session's key, shifted by so many bits, and its position: those of a session are beside each other.
-pub(super) const POSITION_BITS: u32 = 32;
+const POSITION_BITS: u32 = 32;
 
 /// The key of a message's vector, of a session by its key.
 pub(super) fn key(session: i64, position: u64) -> i64 {
@@ -125,6 +129,11 @@ pub(super) fn copy(connection: &Connection, from: i64, to: i64, range: std::ops:
     let moved = key(to, 0) - key(from, 0);
     connection.prepare_cached(sql)?.execute(params![key(from, range.start), key(from, range.end), moved])?;
     Ok(())
+}
+
+/// That a row is not as it was written.
+fn wrong() -> StoreError {
+    StoreError::Damaged("a vector is not one".into())
 }
 
 /// How many messages of a workspace wait for their vector, and the name of the model in use; empty: there is none.

@@ -233,6 +233,13 @@ fn settings_and_tokens_are_reloaded_while_running() {
     let output = assemble_as("second-second-second", &service.address(), with_a_variable()).unwrap_err();
     assert_eq!(output.code(), Code::InvalidArgument, "{output}");
     assert!(output.message().contains("turn.variables"), "{output}");
+    write(&home.path().join("config/tokens.yaml"), "\n");
+    let log = service.wait_for_log("tokens.yaml is empty");
+    assert!(log.contains("file=\"tokens\"") && log.contains("the last good version stays in use"), "{log}");
+    write(&path, "");
+    service.wait_for_log("promptd.yaml is empty");
+    let output = assemble_as("second-second-second", &service.address(), with_a_variable()).unwrap_err();
+    assert!(output.message().contains("turn.variables"), "{output}");
     service.signal("-HUP");
     service.wait_for_log("looking at every file again");
     service.stop();

@@ -1,7 +1,7 @@
 //! The server's own files, reloaded as they are saved: the reloadable part of the config, tokens and certificates.
 //!
 //! A file with a fault changes nothing: the last good version stays in use, the log says why, and a metric shows it
-//! until the file is fixed.
+//! until the file is fixed. So it is with one that is emptied.
 
 use std::{
     path::PathBuf,
@@ -102,14 +102,15 @@ fn on_change(
     let metrics = Arc::clone(metrics);
     tokio::spawn(async move {
         // The file may have been edited since the start.
-        let now = Arc::clone(&contents.borrow_and_update());
-        if let Err(fault) = take(&now) {
+        let mut good = Arc::clone(&contents.borrow_and_update());
+        if let Err(fault) = take(&good) {
             reject(file, &fault, &metrics);
         }
         while contents.changed().await.is_ok() {
             let now = Arc::clone(&contents.borrow_and_update());
-            match take(&now) {
+            match has_no_emptied(&good, &now).and_then(|()| take(&now)) {
                 Ok(()) => {
+                    good = now;
                     metrics.server_file(file, true);
                     tracing::info!(file, "reloaded");
                 }
@@ -117,6 +118,18 @@ fn on_change(
             }
         }
     });
+}
+
+/// That each file with content still has some: a file that is emptied by accident would turn limits off, or all callers away.
+fn has_no_emptied(before: &Contents, now: &Contents) -> Result<(), String> {
+    let is_blank = |contents: &Contents, path: &PathBuf| match contents.get(path) {
+        Some(Ok(bytes)) => bytes.trim_ascii().is_empty(),
+        _ => false,
+    };
+    match now.keys().find(|path| is_blank(now, path) && before.contains_key(*path) && !is_blank(before, path)) {
+        Some(path) => Err(format!("{} is empty: save it with content; `{{}}` is content", path.display())),
+        None => Ok(()),
+    }
 }
 
 fn reject(file: &'static str, fault: &str, metrics: &Metrics) {

@@ -63,9 +63,10 @@ impl Folder {
         let file = owners_file(&path).map_err(|error| unusable(&path, &error))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Lock { _file: file }),
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                Err(StoreError::Unusable(format!("another process has {}", self.0.display())))
-            }
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::Unusable(format!(
+                "another process uses the folder {}: stop it first",
+                self.0.display()
+            ))),
             Err(error) => Err(unusable(&path, &error.into())),
         }
     }

@@ -78,7 +78,10 @@ fn the_files_are_the_owners_alone_and_one_process_has_them() {
     assert!(all.len() >= 3, "{all:?}");
     assert!(all.iter().all(|path| mode(path) == 0o600), "{all:?}");
     let second = try_open(&dir).err().unwrap();
-    assert_eq!(second, StoreError::Unusable(format!("another process has {}", dir.display())));
+    assert_eq!(
+        second,
+        StoreError::Unusable(format!("another process uses the folder {}: stop it first", dir.display()))
+    );
     drop(store);
     fs::set_permissions(dir.join("conversations.db"), fs::Permissions::from_mode(0o644)).unwrap();
     drop(open(&dir));

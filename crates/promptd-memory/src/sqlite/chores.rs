@@ -92,13 +92,13 @@ pub(super) fn sweep(connection: &Connection, keep: &Keep, now: i64) -> Result<Sw
 }
 
 fn is_removing(connection: &Connection) -> Result<bool, StoreError> {
-    Ok(connection.prepare_cached("SELECT 1 FROM sessions WHERE state = ?1")?.exists([REMOVED])?)
+    Ok(connection.prepare_cached("SELECT 1 FROM sessions WHERE state > 0 AND state = ?1")?.exists([REMOVED])?)
 }
 
 /// Removes a part of a session that is out of sight.
 pub(super) fn remove_some(connection: &Connection) -> Result<Removing, StoreError> {
     let transaction = connection.unchecked_transaction()?;
-    let next = "SELECT key FROM sessions WHERE state = ?1 LIMIT 1";
+    let next = "SELECT key FROM sessions WHERE state > 0 AND state = ?1 LIMIT 1";
     let next = transaction.prepare_cached(next)?.query_row([REMOVED], |row| row.get::<_, i64>(0)).optional()?;
     let Some(key) = next else { return Ok(Removing::Nothing) };
     let done = !vectors::remove_some(&transaction, key, 0, STEP)?
@@ -182,7 +182,7 @@ fn must_be_whole(connection: &Connection, fork: &Fork) -> Result<(), StoreError>
 
 /// Gives up the forks of a process that ended.
 pub(super) fn give_up_forks(connection: &Connection) -> Result<(), StoreError> {
-    connection.execute("UPDATE sessions SET state = ?2 WHERE state = ?1", [COPIED, REMOVED])?;
+    connection.execute("UPDATE sessions SET state = ?2 WHERE state > 0 AND state = ?1", [COPIED, REMOVED])?;
     Ok(())
 }
 

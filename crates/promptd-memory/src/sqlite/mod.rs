@@ -101,7 +101,7 @@ impl SqliteStore {
         let writer =
             Writer::start(folder, lock, options.keep, Arc::clone(&status), Arc::clone(&watchers), Arc::clone(&gate))?;
         let readers = Readers::start("memory-read", READERS, folder, None)?;
-        let searchers = Readers::start("memory-search", SEARCHERS, folder, Some(&gate))?;
+        let searchers = Readers::start("memory-search", SEARCHERS, folder, Some(Arc::clone(&gate)))?;
         let held = Arc::new(Mutex::new(Held::new(options.held_vectors)));
         Ok(Self { readers, searchers, held, writer, watchers, status })
     }

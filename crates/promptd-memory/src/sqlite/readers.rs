@@ -27,6 +27,7 @@ pub(super) struct Readers {
     /// `None` while it is dropped.
     queue: Option<SyncSender<Read>>,
     threads: Vec<JoinHandle<()>>,
+    gate: Option<Arc<Gate>>,
 }
 
 impl Readers {
@@ -35,16 +36,15 @@ impl Readers {
         name: &str,
         count: usize,
         folder: &Folder,
-        gate: Option<&Arc<Gate>>,
+        gate: Option<Arc<Gate>>,
     ) -> Result<Self, StoreError> {
         let (queue, reads) = sync_channel(MAX_WAITING);
         let reads = Arc::new(Mutex::new(reads));
-        let mut readers = Self { queue: Some(queue), threads: Vec::new() };
+        let mut readers = Self { queue: Some(queue), threads: Vec::new(), gate };
         for _ in 0..count {
-            let (reads, gate) = (Arc::clone(&reads), gate.cloned());
+            let reads = Arc::clone(&reads);
             let mut connection = connection::reading(&folder.database())?;
-            let thread =
-                thread::Builder::new().name(name.into()).spawn(move || run(&reads, gate.as_deref(), &mut connection));
+            let thread = thread::Builder::new().name(name.into()).spawn(move || run(&reads, &mut connection));
             readers.threads.push(thread.map_err(|error| StoreError::Failed(error.to_string()))?);
         }
         Ok(readers)
@@ -55,11 +55,13 @@ impl Readers {
         read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Answer<T> {
         let (reply, answer) = Answer::new();
+        let gate = self.gate.clone();
         let read: Read = Box::new(move |connection| {
             // Nobody waits any more.
             if reply.is_closed() {
                 return;
             }
+            let _passing = gate.as_ref().map(|gate| gate.pass());
             let deadline = clock::now() + MAX_TIME;
             let is_late = connection.progress_handler(STEPS, Some(move || clock::now() > deadline));
             let result = is_late.map_err(StoreError::from).and_then(|()| snapshot(connection, read));
@@ -81,13 +83,10 @@ impl Drop for Readers {
     }
 }
 
-fn run(reads: &Mutex<Receiver<Read>>, gate: Option<&Gate>, connection: &mut Connection) {
+fn run(reads: &Mutex<Receiver<Read>>, connection: &mut Connection) {
     loop {
         let next = reads.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(read) = next else { return };
-        if let Some(gate) = gate {
-            gate.pass();
-        }
         read(connection);
     }
 }
@@ -97,8 +96,9 @@ fn snapshot<T>(
     connection: &Connection,
     read: impl FnOnce(&Connection) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    connection.prepare_cached("BEGIN")?.execute([])?;
-    let result = read(connection);
-    connection.prepare_cached("ROLLBACK")?.execute([])?;
+    let transaction = connection.unchecked_transaction()?;
+    let result = read(&transaction);
+    // Its end changes nothing.
+    drop(transaction);
     result
 }

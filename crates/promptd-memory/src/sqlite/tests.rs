@@ -6,9 +6,10 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use promptd_core::turn::Role;
@@ -409,8 +410,8 @@ fn a_copy_that_a_process_did_not_finish_is_removed() {
 fn the_log_stays_short_while_searches_follow_each_other() {
     let home = TempDir::new().unwrap();
     let store = open(home.path());
-    let over = Arc::new(AtomicU32::new(0));
-    let search = |_| {
+    let (over, is_done) = (Arc::new(AtomicU32::new(0)), AtomicBool::new(false));
+    let search = || {
         let over = Arc::clone(&over);
         store.searchers.run(move |connection| {
             let long =
@@ -421,15 +422,56 @@ fn the_log_stays_short_while_searches_follow_each_other() {
             Ok(())
         })
     };
-    let _searches: Vec<Answer<()>> = (0..1_000).map(search).collect();
     let (text, log) = ("text ".repeat(50_000), home.path().join("conversations.db-wal"));
     let mut longest = 0;
-    for number in 0..200 {
-        append(&store, "s", number..number + 1, &text);
-        longest = longest.max(fs::metadata(&log).unwrap().len());
-    }
-    assert!((3..900).contains(&over.load(Ordering::Relaxed)), "{over:?}");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // The next one waits already when one is over.
+            let mut first = search();
+            while !is_done.load(Ordering::Relaxed) {
+                let next = search();
+                first.wait().unwrap();
+                first = next;
+            }
+        });
+        for number in 0..200 {
+            append(&store, "s", number..number + 1, &text);
+            longest = longest.max(fs::metadata(&log).unwrap().len());
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    assert!(over.load(Ordering::Relaxed) >= 3, "{over:?}");
     assert!((8 << 20..32 << 20).contains(&longest), "{longest}");
+}
+
+#[test]
+fn searches_go_on_while_a_removal_waits_for_another_process() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    append(&store, "s", 0..3, "text");
+    append(&store, "t", 0..3, "text");
+    let other = connection::reading(&home.path().join("conversations.db")).unwrap();
+    let reading = other.unchecked_transaction().unwrap();
+    reading.query_row("SELECT count(*) FROM messages", [], |_| Ok(())).unwrap();
+    let removal = store.delete(&key("s"));
+    while store.session(&key("s")).wait().is_ok() {
+        thread::yield_now();
+    }
+    let began = Instant::now();
+    for _ in 0..20 {
+        let recall = Recall { query: "text".into(), limit: 1, max_bytes: 100, ..Recall::default() };
+        assert_eq!(store.recall(&id("w"), recall).wait().unwrap().len(), 1);
+    }
+    assert!(began.elapsed() < Duration::from_millis(20 * 250 / 2), "{:?}", began.elapsed());
+    drop(reading);
+    removal.wait().unwrap();
+}
+
+/// How many parts the index of words has.
+fn parts(home: &TempDir) -> u32 {
+    let connection = connection::reading(&home.path().join("conversations.db")).unwrap();
+    let parts = "SELECT count(DISTINCT segid) FROM words_idx";
+    connection.query_row(parts, [], |row| row.get(0)).unwrap()
 }
 
 #[test]
@@ -440,8 +482,21 @@ fn the_index_of_words_has_few_parts_after_many_writes() {
         append(&store, "s", number..number + 1, "text");
     }
     drop(store);
-    let connection = connection::reading(&home.path().join("conversations.db")).unwrap();
-    let parts = "SELECT count(DISTINCT segid) FROM words_idx";
-    let parts: u32 = connection.query_row(parts, [], |row| row.get(0)).unwrap();
-    assert!((1..40).contains(&parts), "{parts}");
+    assert!((1..40).contains(&parts(&home)), "{}", parts(&home));
+}
+
+#[test]
+fn the_index_of_words_has_few_parts_after_many_writes_at_once() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    let write = |number: usize| {
+        let words: Vec<_> = (0..400).map(|word| format!("{number}x{word}")).collect();
+        store.append(&key("s"), vec![said(Role::User, &number.to_string(), &words.join(" "))], None)
+    };
+    let writes: Vec<_> = (0..1_000).map(write).collect();
+    for write in writes {
+        write.wait().unwrap();
+    }
+    drop(store);
+    assert!((1..200).contains(&parts(&home)), "{}", parts(&home));
 }

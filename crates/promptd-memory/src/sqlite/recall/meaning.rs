@@ -73,9 +73,10 @@ pub(super) fn rank(
 
 /// The sessions that are searched.
 fn sessions(connection: &Connection, scope: &Scope<'_>) -> Result<Vec<Searched>, StoreError> {
+    let which = if scope.session.is_some() { "key = ?2" } else { "?2 IS NULL" };
     let sql = format!(
         "SELECT key, position, system + user + assistant + tool, vectors_to FROM sessions
-         WHERE workspace = ?1 AND state = {LIVE} AND key = coalesce(?2, key)"
+         WHERE {which} AND workspace = ?1 AND state = {LIVE}"
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let rows = statement.query_map(params![scope.workspace.as_str(), scope.session], |row| {

@@ -40,8 +40,9 @@ pub(in crate::sqlite) struct Held {
     model: i64,
     /// How many numbers each vector has.
     length: usize,
-    /// Counts searches.
-    search: u64,
+    searches: u64,
+    /// The search that last removed what it did not use.
+    emptied_by: u64,
     sessions: HashMap<i64, Block>,
 }
 
@@ -65,7 +66,7 @@ struct Head {
 
 impl Held {
     pub(in crate::sqlite) fn new(max_bytes: usize) -> Self {
-        Self { max_bytes, bytes: 0, model: 0, length: 0, search: 0, sessions: HashMap::new() }
+        Self { max_bytes, bytes: 0, model: 0, length: 0, searches: 0, emptied_by: 0, sessions: HashMap::new() }
     }
 
     /// Begins a search among the vectors of a model, each of so many numbers.
@@ -73,14 +74,16 @@ impl Held {
         if (self.model, self.length) != (model, length) {
             *self = Self { model, length, ..Self::new(self.max_bytes) };
         }
-        self.search += 1;
+        self.searches += 1;
         Search(self)
     }
 
-    /// Makes room; `false`: what this search itself uses takes all there is.
+    /// Makes room; `false`: what this search itself uses takes all there is. Looks through what is held once a search, since what it
+    /// leaves is in use until the search ends.
     fn make_room(&mut self, bytes: usize) -> bool {
-        if self.bytes + bytes > self.max_bytes {
-            let search = self.search;
+        if self.bytes + bytes > self.max_bytes && self.emptied_by != self.searches {
+            self.emptied_by = self.searches;
+            let search = self.searches;
             self.sessions.retain(|_, block| block.search == search);
             self.bytes = self.sessions.values().map(Block::bytes).sum();
         }
@@ -99,6 +102,9 @@ impl Search<'_> {
         searched: Searched,
         mut each: impl FnMut(Vector<'_>),
     ) -> Result<(), StoreError> {
+        if searched.vectors_to == 0 {
+            return Ok(());
+        }
         let held = &mut *self.0;
         let known = held.sessions.remove(&searched.session);
         held.bytes -= known.as_ref().map_or(0, Block::bytes);
@@ -114,7 +120,7 @@ impl Search<'_> {
             read(connection, held, searched, from, |vector| block.push(&vector))?;
         }
         block.of = searched;
-        block.search = held.search;
+        block.search = held.searches;
         block.each(held.length, &mut each);
         held.bytes += block.bytes();
         held.sessions.insert(searched.session, block);
@@ -123,6 +129,9 @@ impl Search<'_> {
 }
 
 impl Block {
+    /// The bytes of a session that has no vectors, in a table that is half full.
+    const ENTRY: usize = 2 * size_of::<(i64, Self)>();
+
     fn new(searched: Searched) -> Self {
         Self { of: Searched { vectors_to: 0, ..searched }, search: 0, heads: Vec::new(), numbers: Vec::new() }
     }
@@ -134,7 +143,7 @@ impl Block {
     }
 
     fn bytes(&self) -> usize {
-        self.heads.capacity() * size_of::<Head>() + self.numbers.capacity()
+        Self::ENTRY + self.heads.capacity() * size_of::<Head>() + self.numbers.capacity()
     }
 
     /// What it takes with so many more vectors. A long session gets some at once, so that not every message moves all.
@@ -142,7 +151,7 @@ impl Block {
         if self.heads.capacity() - self.heads.len() >= new {
             return self.bytes();
         }
-        (self.heads.len() + new + self.heads.len() / 16) * (size_of::<Head>() + length)
+        Self::ENTRY + (self.heads.len() + new + self.heads.len() / 16) * (size_of::<Head>() + length)
     }
 
     fn reserve(&mut self, new: usize, length: usize) {
@@ -196,7 +205,7 @@ mod tests {
     use rusqlite::Connection;
     use tempfile::TempDir;
 
-    use super::Held;
+    use super::{Block, Held};
     use crate::{
         Options, QueryVector, Recall, Recalled, SqliteStore, Store as _, Vectors as _,
         sqlite::{connection, folder::Folder, recall},
@@ -205,6 +214,8 @@ mod tests {
 
     const MODELS: [&str; 2] = ["one", "other"];
     const SESSIONS: [&str; 3] = ["a", "b", "c"];
+    /// Room for one or two sessions.
+    const SOME_BYTES: usize = 2 * Block::ENTRY + 200;
 
     #[derive(Debug, Clone)]
     enum Change {
@@ -265,14 +276,15 @@ mod tests {
             let store = SqliteStore::open(&Options::new(home.path().to_owned())).unwrap();
             store.use_model(MODELS[0]).wait().unwrap();
             let connection = connection::reading(&Folder::create(home.path()).unwrap().database()).unwrap();
-            let (mut all, mut some) = (Held::new(1 << 20), Held::new(200));
+            let [mut all, mut some, mut none] = [1 << 20, SOME_BYTES, 0].map(Held::new);
             for (number, change) in changes.iter().enumerate() {
                 make(&store, change, number);
                 for (model, session) in [(MODELS[0], None), (MODELS[1], None), (MODELS[0], Some(SESSIONS[0]))] {
                     let stored = find(&connection, model, session, &mut Held::new(0));
                     prop_assert_eq!(&find(&connection, model, session, &mut all), &stored);
                     prop_assert_eq!(&find(&connection, model, session, &mut some), &stored);
-                    prop_assert!(some.bytes <= 200);
+                    prop_assert_eq!(&find(&connection, model, session, &mut none), &stored);
+                    prop_assert!(some.bytes <= SOME_BYTES && none.sessions.is_empty());
                 }
             }
         }

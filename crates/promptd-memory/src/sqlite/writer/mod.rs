@@ -1,5 +1,7 @@
 //! The thread that writes. What waits is done in one transaction, so that many writers share one sync of the disk.
 
+mod task;
+
 use std::{
     collections::VecDeque,
     iter,
@@ -12,8 +14,9 @@ use std::{
 };
 
 use rusqlite::Connection;
-use tokio::sync::oneshot;
 
+pub(super) use self::task::After;
+use self::task::{Forking, Job, Task};
 use super::{
     chores::{self, Keep, Step},
     connection,
@@ -28,27 +31,14 @@ use crate::{Answer, LOG_TARGET, SessionKey, Status, StoreError, clock, watchers:
 const MAX_WAITING: usize = 1_024;
 /// The most writes of one transaction.
 const BATCH: usize = 128;
+/// After so many writes of one transaction the index of words is merged by another step: each write is a part of its own there.
+const WRITES_PER_MERGE: usize = 16;
 /// How often what is kept is looked through.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 /// The most bytes of the log before it is cut off. SQLite begins it again by itself, but not while there is always somebody who reads.
 const MAX_LOG: u64 = 16 << 20;
 /// How often the log is tried to be cut while somebody reads it.
 const SCRUB_INTERVAL: Duration = Duration::from_millis(20);
-
-/// What must be done, once a write is on the disk, before it is acknowledged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum After {
-    /// Nothing.
-    Nothing,
-    /// So many messages are counted, and those who watch are told.
-    Stored(u64),
-    /// What was removed goes from the log too.
-    Scrubbed,
-    /// A session is removed, by its key, and then the same.
-    Removed(i64),
-    /// A session is copied to another.
-    Forked(Fork),
-}
 
 /// The thread, from outside.
 pub(super) struct Writer {
@@ -154,106 +144,6 @@ impl Drop for Writer {
     }
 }
 
-/// A write, whatever it answers.
-trait Task: Send {
-    /// Whether somebody waits for it.
-    fn is_wanted(&self) -> bool;
-    /// The session that it changes; `None`: what it changes nobody watches.
-    fn session(&self) -> Option<&SessionKey>;
-    /// Does the work; says whether it succeeded, and what must follow.
-    fn run(&mut self, connection: &Connection) -> Option<After>;
-    /// What it waited for is done.
-    fn end(&mut self, connection: &Connection) {
-        let _ = connection;
-    }
-    fn fail(&mut self, error: StoreError);
-    /// Answers.
-    fn answer(self: Box<Self>);
-}
-
-struct Job<T, W> {
-    session: Option<SessionKey>,
-    work: W,
-    outcome: Result<T, StoreError>,
-    reply: oneshot::Sender<Result<T, StoreError>>,
-}
-
-impl<T, W> Task for Job<T, W>
-where
-    T: Send,
-    W: FnMut(&Connection) -> Result<(T, After), StoreError> + Send,
-{
-    fn is_wanted(&self) -> bool {
-        !self.reply.is_closed()
-    }
-
-    fn session(&self) -> Option<&SessionKey> {
-        self.session.as_ref()
-    }
-
-    fn run(&mut self, connection: &Connection) -> Option<After> {
-        match (self.work)(connection) {
-            Ok((done, after)) => {
-                self.outcome = Ok(done);
-                Some(after)
-            }
-            Err(error) => {
-                self.outcome = Err(error);
-                None
-            }
-        }
-    }
-
-    fn fail(&mut self, error: StoreError) {
-        self.outcome = Err(error);
-    }
-
-    fn answer(self: Box<Self>) {
-        let _ = self.reply.send(self.outcome);
-    }
-}
-
-struct Forking<T, B, E> {
-    /// The session that is made.
-    session: SessionKey,
-    begin: B,
-    end: E,
-    outcome: Result<T, StoreError>,
-    reply: oneshot::Sender<Result<T, StoreError>>,
-}
-
-impl<T, B, E> Task for Forking<T, B, E>
-where
-    T: Send,
-    B: FnMut(&Connection) -> Result<Fork, StoreError> + Send,
-    E: FnMut(&Connection) -> Result<T, StoreError> + Send,
-{
-    fn is_wanted(&self) -> bool {
-        !self.reply.is_closed()
-    }
-
-    fn session(&self) -> Option<&SessionKey> {
-        Some(&self.session)
-    }
-
-    fn run(&mut self, connection: &Connection) -> Option<After> {
-        let begun = (self.begin)(connection).map(After::Forked);
-        begun.map_err(|error| self.fail(error)).ok()
-    }
-
-    fn end(&mut self, connection: &Connection) {
-        self.outcome = (self.end)(connection);
-    }
-
-    fn fail(&mut self, error: StoreError) {
-        self.outcome = Err(error);
-    }
-
-    fn answer(self: Box<Self>) {
-        let _ = self.reply.send(self.outcome);
-    }
-}
-
 struct Thread {
     connection: Connection,
     folder: Folder,
@@ -284,12 +174,13 @@ impl Thread {
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             let batch: Vec<_> = first.into_iter().chain(iter::from_fn(|| tasks.try_recv().ok())).take(BATCH).collect();
-            if !batch.is_empty() {
+            let written = batch.len();
+            if written > 0 {
                 self.write(batch);
             }
             self.sweep();
             self.work_on();
-            self.merge();
+            self.merge(1 + written / WRITES_PER_MERGE);
             self.scrub();
         }
     }
@@ -432,15 +323,12 @@ impl Thread {
         }
     }
 
-    /// One step of merging the index of words, so that no write waits for long.
-    fn merge(&mut self) {
+    /// At most so many steps of merging the index of words, so that no write waits for long. What fails is tried after the next
+    /// write, and keeps nothing from being stored.
+    fn merge(&mut self, steps: usize) {
         self.must_merge |= self.has_chores || !self.forks.is_empty();
-        if self.must_merge {
-            let merged = words::merge_some(&self.connection);
-            self.must_merge = *merged.as_ref().unwrap_or(&false);
-            if let Err(error) = merged {
-                self.report(Some(&error));
-            }
+        for _ in 0..steps {
+            self.must_merge = self.must_merge && words::merge_some(&self.connection).unwrap_or(false);
         }
     }
 
@@ -453,20 +341,20 @@ impl Thread {
     fn scrub(&mut self) {
         let scrubs = self.must_scrub && !self.has_chores && self.forks.is_empty();
         if !scrubs && !self.log_is_large() {
-            return;
+            return self.gate.open();
         }
         self.gate.close();
         let error = match chores::cut_log(&self.connection) {
             Ok(true) => None,
-            Ok(false) => return,
+            Ok(false) => return self.gate.open_if_idle(),
             Err(error) => Some(error),
         };
         self.gate.open();
-        if let Some(error) = &error {
-            self.report(Some(error));
-        }
         if scrubs {
             self.must_scrub = false;
+            if let Some(error) = &error {
+                self.report(Some(error));
+            }
             self.finish(|after| *after == After::Scrubbed, error.as_ref());
         }
     }

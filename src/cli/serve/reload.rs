@@ -120,14 +120,14 @@ fn on_change(
     });
 }
 
-/// That each file with content still has some: a file that is emptied by accident would turn limits off, or all callers away.
+/// That each file with content still has some: one that is emptied by accident would turn limits off, or all callers away.
 fn has_no_emptied(before: &Contents, now: &Contents) -> Result<(), String> {
     let is_blank = |contents: &Contents, path: &PathBuf| match contents.get(path) {
         Some(Ok(bytes)) => bytes.trim_ascii().is_empty(),
         _ => false,
     };
     match now.keys().find(|path| is_blank(now, path) && before.contains_key(*path) && !is_blank(before, path)) {
-        Some(path) => Err(format!("{} is empty: save it with content; `{{}}` is content", path.display())),
+        Some(path) => Err(format!("{} is empty: save it with content", path.display())),
         None => Ok(()),
     }
 }

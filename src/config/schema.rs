@@ -26,6 +26,14 @@ pub fn schema() -> Value {
         let etcd = &mut root["properties"]["workspaces"]["properties"]["etcd"]["properties"];
         etcd["tls"]["allOf"] = json!([needs("cert", "key"), needs("key", "cert"), needs("cert", "ca")]);
         etcd["auth"]["allOf"] = json!([needs("username", "password_file"), needs("password_file", "username")]);
+        etcd["files"]["allOf"] = json!([needs("id", "dir"), needs("dir", "id")]);
+    }
+    #[cfg(feature = "memory")]
+    {
+        let models = &mut root["properties"]["memory"]["properties"]["models"]["properties"];
+        for model in ["embed", "summarise"] {
+            models[model]["allOf"] = json!([needs("url", "model")]);
+        }
     }
     document("promptd.yaml", "The settings of the promptd server. Every key is optional.", root)
 }

@@ -114,6 +114,7 @@ def test_no_expression_is_empty(tmp_path):
         # Nobody listens there: its series are there all the same.
         "workspaces": {"single": ["example"], "etcd": {"endpoints": ["127.0.0.1:1"]}},
         "record": {"dir": str(tmp_path / "records")},
+        "memory": {"store": str(tmp_path / "conversations")},
         "limits": {"max_streams": 1, "max_message_bytes": 2_000},
     }
     with Collector() as collector, Service(collector.port, settings) as service:

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use crate::readers::Kind;
 
+/// Whether the config has the keys of all optional features.
+pub(crate) const WITH_EVERY_FEATURE: bool = cfg!(all(feature = "etcd", feature = "memory"));
+
 pub(crate) fn files(kind: Kind) -> Vec<Value> {
     let mut files = match kind {
         Kind::Workspace => {
@@ -20,6 +23,9 @@ pub(crate) fn files(kind: Kind) -> Vec<Value> {
         Kind::Skill => vec![front_matter("src/cli/init/SKILL.md")],
     };
     files.push(read(&format!("tests/schema/whole/{}.yaml", kind.name())));
+    if kind == Kind::Config && WITH_EVERY_FEATURE {
+        files.push(read("tests/schema/whole/config-of-features.yaml"));
+    }
     files
 }
 

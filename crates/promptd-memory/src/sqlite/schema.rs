@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::words;
-use crate::StoreError;
+use crate::{LOG_TARGET, StoreError};
 
 /// What the file says it is: `prmd`.
 const APPLICATION: i32 = 0x7072_6d64;
@@ -12,9 +12,10 @@ const APPLICATION: i32 = 0x7072_6d64;
 const MIGRATIONS: &[Migration] = &[
     Migration { sql: VERSION_1, fill: None },
     Migration { sql: VERSION_2, fill: None },
-    Migration { sql: VERSION_3, fill: Some(words::fill) },
+    Migration { sql: VERSION_3, fill: None },
     Migration { sql: VERSION_4, fill: None },
     Migration { sql: VERSION_5, fill: None },
+    Migration { sql: VERSION_6, fill: Some(words::fill) },
 ];
 
 type Fill = fn(&Connection) -> Result<(), StoreError>;
@@ -100,7 +101,7 @@ const VERSION_2: &str = "ALTER TABLE sessions ADD COLUMN events INTEGER NOT NULL
     CREATE INDEX segments_shown ON segments (session, until);
     CREATE INDEX segments_waiting ON segments (next_try, key) WHERE state = 0;";
 
-/// The index of words has terms with their workspace before them. `models` has the one whose vectors are compared; messages before
+/// `models` has the one whose vectors are compared; messages before
 /// the position `vectors_to` have theirs. A vector's key is its session's key, shifted by 32 bits, and its position; it is seen
 /// from the position `since` on; `numbers` are signed bytes, to be multiplied by `scale`.
 const VERSION_3: &str = "DROP TABLE words;
@@ -140,6 +141,20 @@ const VERSION_4: &str = "CREATE TABLE notes (
 const VERSION_5: &str = "INSERT INTO words (words, rank) VALUES ('automerge', 0);
     INSERT INTO words (words, rank) VALUES ('crisismerge', 256);";
 
+/// The index of words has hashes of terms, with their workspace before them, by the key in `secrets`: FTS5 keeps some beginnings of
+/// terms as long as one of its parts lives, also when all that had them is removed.
+const VERSION_6: &str = "DROP TABLE words_at;
+    DROP TABLE words_in;
+    DROP TABLE words;
+    CREATE TABLE secrets (words BLOB NOT NULL) STRICT;
+    INSERT INTO secrets (words) VALUES (randomblob(16));
+    CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = 'ascii');
+    INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
+    INSERT INTO words (words, rank) VALUES ('automerge', 0);
+    INSERT INTO words (words, rank) VALUES ('crisismerge', 256);
+    CREATE VIRTUAL TABLE words_at USING fts5vocab (words, instance);
+    CREATE VIRTUAL TABLE words_in USING fts5vocab (words, row);";
+
 /// Makes the tables, or brings them up to date.
 pub(super) fn migrate(connection: &Connection) -> Result<(), StoreError> {
     migrate_to(connection, MIGRATIONS.len())
@@ -148,6 +163,9 @@ pub(super) fn migrate(connection: &Connection) -> Result<(), StoreError> {
 /// The same, up to a version.
 pub(super) fn migrate_to(connection: &Connection, last: usize) -> Result<(), StoreError> {
     let version = version(connection)?;
+    if (1..last).contains(&version) {
+        tracing::info!(target: LOG_TARGET, from = version, to = last, "bringing stored conversations up to date: many take minutes");
+    }
     for (index, migration) in MIGRATIONS.iter().enumerate().take(last).skip(version) {
         let transaction = connection.unchecked_transaction()?;
         transaction.execute_batch(migration.sql)?;

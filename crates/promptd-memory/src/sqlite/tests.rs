@@ -152,6 +152,39 @@ fn removed_text_is_in_no_file() {
     assert!(!is_on_disk(home.path(), "secretseal"));
 }
 
+/// FTS5 keeps some beginnings of tokens, by which it finds their pages.
+#[test]
+fn of_removed_words_no_beginning_is_in_a_file() {
+    const WORDS: u64 = 3_000;
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    // Of eight Greek letters, each word far from the next.
+    let letter = |digit: u8| char::from_u32('α' as u32 + u32::from(digit - b'0')).unwrap();
+    let word = |number: u64| {
+        format!("{:022o}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).bytes().map(letter).collect::<String>()
+    };
+    // What is kept is between them, and has two such letters.
+    let kept = |number: u64| word(number).chars().take(2).chain(format!("kept{number}").chars()).collect();
+    for session in 0..=30 {
+        let numbers = session * WORDS..(session + 1) * WORDS;
+        let words: Vec<String> = if session == 0 { numbers.map(kept).collect() } else { numbers.map(word).collect() };
+        let message = said(Role::User, "m", &words.join(" "));
+        store.append(&key(&session.to_string()), vec![message], None).wait().unwrap();
+    }
+    let traces = || {
+        let is_greek = |window: &&[u8]| window.chunks(2).all(|letter| letter[0] == 0xCE && letter[1] >= 0xB1);
+        let count = |path: PathBuf| fs::read(path).unwrap().windows(6).filter(is_greek).count();
+        files(home.path()).into_iter().map(count).sum::<usize>()
+    };
+    assert!(traces() > 0);
+    for session in 1..=30 {
+        store.delete(&key(&session.to_string())).wait().unwrap();
+    }
+    assert_eq!(traces(), 0);
+    drop(store);
+    assert_eq!(traces(), 0);
+}
+
 #[test]
 fn a_removal_waits_for_those_who_read_and_no_write_does() {
     let home = TempDir::new().unwrap();
@@ -185,9 +218,9 @@ fn files_of_a_newer_version_and_files_of_others_are_refused_and_kept() {
     let database = home.path().join("conversations.db");
     let change = |sql: &str| Connection::open(&database).unwrap().execute_batch(sql).unwrap();
     change("PRAGMA user_version = 99");
-    let why = "its files are of version 99, and this promptd knows those up to 5: use a newer one";
+    let why = "its files are of version 99, and this promptd knows those up to 6: use a newer one";
     assert_eq!(try_open(home.path()).err(), Some(StoreError::Unusable(why.into())));
-    change("PRAGMA user_version = 5");
+    change("PRAGMA user_version = 6");
     assert_eq!(all(&open(home.path()), &key("s")).len(), 1);
     change("PRAGMA application_id = 7");
     let why = "the database is not one of promptd's";

@@ -1,16 +1,21 @@
 //! The index of words: which message has which terms, and how often.
 //!
-//! It is one of FTS5's, which knows tokens alone: each is a term with its workspace before it, so that what is counted and looked
-//! through is a workspace's own, whatever others say. Ranking is not FTS5's, since that compares with all that is stored.
+//! It is one of FTS5's, which knows tokens alone: each is a hash of a term with its workspace before it. So what is counted and looked
+//! through is a workspace's own, whatever others say, and no word stays in the file when it is removed: FTS5 overwrites what it has of
+//! a message, but not the beginnings of tokens by which it finds their pages. The hash has a key of the store's. Ranking is not FTS5's, since that compares with all that is stored.
 
 use promptd_core::{id::Id, turn::Role};
 use rusqlite::{Connection, OptionalExtension as _, params};
+use siphasher::sip::SipHasher24;
 
 use super::{messages, sessions::natural, terms};
 use crate::StoreError;
 
-/// Between workspace and term: no character of a term, and one of a token.
-const BETWEEN: char = '·';
+/// Between workspace and hash: no character of a number, and one of a token.
+const BETWEEN: char = 'x';
+
+/// How many bits of a hash are kept. Two terms of a million have the same ones by a chance of one third, and count as one then.
+const HASH_BITS: u32 = 40;
 
 /// How many pages of 4 KiB, about, are merged at once.
 const MERGED_PAGES: i64 = 16;
@@ -19,6 +24,7 @@ const MERGED_PAGES: i64 = 16;
 pub(super) struct Words<'c> {
     connection: &'c Connection,
     workspace: i64,
+    hasher: SipHasher24,
 }
 
 impl<'c> Words<'c> {
@@ -26,14 +32,14 @@ impl<'c> Words<'c> {
     pub(super) fn of(connection: &'c Connection, workspace: &Id) -> Result<Option<Self>, StoreError> {
         let mut statement = connection.prepare_cached("SELECT key FROM workspaces WHERE id = ?1")?;
         let key = statement.query_row([workspace.as_str()], |row| row.get(0)).optional()?;
-        Ok(key.map(|workspace| Self { connection, workspace }))
+        key.map(|workspace| Ok(Self { connection, workspace, hasher: hasher(connection)? })).transpose()
     }
 
     /// Of the workspace that a session belongs to.
     pub(super) fn of_session(connection: &'c Connection, session: i64) -> Result<Self, StoreError> {
         let sql = "SELECT w.key FROM sessions s JOIN workspaces w ON w.id = s.workspace WHERE s.key = ?1";
         let workspace = connection.prepare_cached(sql)?.query_row([session], |row| row.get(0))?;
-        Ok(Self { connection, workspace })
+        Ok(Self { connection, workspace, hasher: hasher(connection)? })
     }
 
     /// Adds a message by its key.
@@ -87,8 +93,15 @@ impl<'c> Words<'c> {
     }
 
     fn token(&self, term: &str) -> String {
-        format!("{}{BETWEEN}{term}", self.workspace)
+        let hash = self.hasher.hash(term.as_bytes()) >> (u64::BITS - HASH_BITS);
+        format!("{}{BETWEEN}{hash:x}", self.workspace)
     }
+}
+
+/// The store's, by the key that it was made with.
+fn hasher(connection: &Connection) -> Result<SipHasher24, StoreError> {
+    let key = connection.prepare_cached("SELECT words FROM secrets")?.query_row([], |row| row.get(0))?;
+    Ok(SipHasher24::new_with_key(&key))
 }
 
 /// Merges parts of the index, for searches to look at few; whether there was something to merge. FTS5 by itself would do it within
@@ -111,10 +124,11 @@ pub(super) fn note(connection: &Connection, workspace: &Id) -> Result<(), StoreE
 pub(super) fn fill(connection: &Connection) -> Result<(), StoreError> {
     let sql = "SELECT w.key, m.key, m.role, m.content FROM workspaces w JOIN sessions s ON s.workspace = w.id
          JOIN messages m ON m.session = s.key ORDER BY m.key";
+    let hasher = hasher(connection)?;
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let words = Words { connection, workspace: row.get(0)? };
+        let words = Words { connection, workspace: row.get(0)?, hasher };
         words.add(row.get(1)?, messages::role(row.get(2)?)?, messages::text(row, 3)?)?;
     }
     Ok(())

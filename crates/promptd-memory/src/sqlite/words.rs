@@ -4,6 +4,8 @@
 //! through is a workspace's own, whatever others say, and no word stays in the file when it is removed: FTS5 overwrites what it has of
 //! a message, but not the beginnings of tokens by which it finds their pages. The hash has a key of the store's. Ranking is not FTS5's, since that compares with all that is stored.
 
+use std::iter::repeat_with;
+
 use promptd_core::{id::Id, turn::Role};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use siphasher::sip::SipHasher24;
@@ -11,11 +13,11 @@ use siphasher::sip::SipHasher24;
 use super::{messages, sessions::natural, terms};
 use crate::StoreError;
 
-/// Between workspace and hash: no character of a number, and one of a token.
-const BETWEEN: char = 'x';
+/// The digits of a hash. FTS5's tokenizer `ascii` takes letters of both cases as the same.
+const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// How many bits of a hash are kept. Two terms of a million have the same ones by a chance of one third, and count as one then.
-const HASH_BITS: u32 = 40;
+/// How many digits a hash has. Of a million terms about 30 have one that another has too, and count as that one then.
+const HASH_DIGITS: usize = 7;
 
 /// How many pages of 4 KiB, about, are merged at once.
 const MERGED_PAGES: i64 = 16;
@@ -93,8 +95,15 @@ impl<'c> Words<'c> {
     }
 
     fn token(&self, term: &str) -> String {
-        let hash = self.hasher.hash(term.as_bytes()) >> (u64::BITS - HASH_BITS);
-        format!("{}{BETWEEN}{hash:x}", self.workspace)
+        let mut rest = self.hasher.hash(term.as_bytes());
+        let digits = repeat_with(|| {
+            let digit = DIGITS[(rest % 32) as usize];
+            rest /= 32;
+            char::from(digit)
+        });
+        let mut token = self.workspace.to_string();
+        token.extend(digits.take(HASH_DIGITS));
+        token
     }
 }
 

@@ -2,6 +2,8 @@
 
 use prometheus_client::metrics::{counter::Counter, gauge::Gauge};
 
+use crate::{LOG_TARGET, StoreError};
+
 /// Counts of a store. They say nothing of who wrote what.
 #[derive(Debug, Default, Clone)]
 pub struct Status {
@@ -15,4 +17,15 @@ pub struct Status {
     pub bytes: Gauge,
     /// 1 while nothing can be stored.
     pub failing: Gauge,
+    /// 1 since a read or a write found the files damaged.
+    pub damaged: Gauge,
+}
+
+impl Status {
+    /// Takes note of a damage, and says it in the log the first time.
+    pub(crate) fn note(&self, error: &StoreError) {
+        if matches!(error, StoreError::Damaged(_)) && self.damaged.set(1) == 0 {
+            tracing::error!(target: LOG_TARGET, "{error}: restore a backup; `promptd memory check` says what is left");
+        }
+    }
 }

@@ -44,6 +44,7 @@ pub(super) async fn start(
             tracing::error!(%dir, "conversations cannot be stored until the next start: {error}");
             let status = Status::default();
             status.failing.set(1);
+            status.damaged.set(i64::from(matches!(error, StoreError::Damaged(_))));
             status
         }
     };
@@ -51,6 +52,7 @@ pub(super) async fn start(
     registry.register("memory_commits", "Transactions that stored something, each synced once", status.commits);
     registry.register("memory_removed", "Sessions removed, by calls or for their age or size", status.removed);
     registry.register("memory_failing", "1 while conversations cannot be stored", status.failing);
+    registry.register("memory_damaged", "1 since the files of conversations were found damaged", status.damaged);
     registry.register_with_unit("memory", "What conversations take of the disk", Unit::Bytes, status.bytes);
     let opened = opened.map(|store| Arc::new(store) as Arc<dyn Store>);
     let store = opened.clone().ok();

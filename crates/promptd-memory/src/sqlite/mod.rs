@@ -100,8 +100,9 @@ impl SqliteStore {
         let (status, watchers, gate) = (Arc::default(), Arc::default(), Arc::default());
         let writer =
             Writer::start(folder, lock, options.keep, Arc::clone(&status), Arc::clone(&watchers), Arc::clone(&gate))?;
-        let readers = Readers::start("memory-read", READERS, folder, None)?;
-        let searchers = Readers::start("memory-search", SEARCHERS, folder, Some(Arc::clone(&gate)))?;
+        let readers = Readers::start("memory-read", READERS, folder, None, Arc::clone(&status))?;
+        let searchers =
+            Readers::start("memory-search", SEARCHERS, folder, Some(Arc::clone(&gate)), Arc::clone(&status))?;
         let held = Arc::new(Mutex::new(Held::new(options.held_vectors)));
         Ok(Self { readers, searchers, held, writer, watchers, status })
     }

@@ -12,7 +12,7 @@ use std::{
 use rusqlite::Connection;
 
 use super::{connection, folder::Folder, gate::Gate};
-use crate::{Answer, StoreError, clock};
+use crate::{Answer, Status, StoreError, clock};
 
 /// The most reads that wait.
 const MAX_WAITING: usize = 1_024;
@@ -28,6 +28,7 @@ pub(super) struct Readers {
     queue: Option<SyncSender<Read>>,
     threads: Vec<JoinHandle<()>>,
     gate: Option<Arc<Gate>>,
+    status: Arc<Status>,
 }
 
 impl Readers {
@@ -37,10 +38,11 @@ impl Readers {
         count: usize,
         folder: &Folder,
         gate: Option<Arc<Gate>>,
+        status: Arc<Status>,
     ) -> Result<Self, StoreError> {
         let (queue, reads) = sync_channel(MAX_WAITING);
         let reads = Arc::new(Mutex::new(reads));
-        let mut readers = Self { queue: Some(queue), threads: Vec::new(), gate };
+        let mut readers = Self { queue: Some(queue), threads: Vec::new(), gate, status };
         for _ in 0..count {
             let reads = Arc::clone(&reads);
             let mut connection = connection::reading(&folder.database())?;
@@ -55,7 +57,7 @@ impl Readers {
         read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Answer<T> {
         let (reply, answer) = Answer::new();
-        let gate = self.gate.clone();
+        let (gate, status) = (self.gate.clone(), Arc::clone(&self.status));
         let read: Read = Box::new(move |connection| {
             // Nobody waits any more.
             if reply.is_closed() {
@@ -65,6 +67,9 @@ impl Readers {
             let deadline = clock::now() + MAX_TIME;
             let is_late = connection.progress_handler(STEPS, Some(move || clock::now() > deadline));
             let result = is_late.map_err(StoreError::from).and_then(|()| snapshot(connection, read));
+            if let Err(error) = &result {
+                status.note(error);
+            }
             let _ = reply.send(result);
         });
         match self.queue.as_ref().map(|queue| queue.try_send(read)) {

@@ -276,6 +276,34 @@ fn a_damaged_file_is_a_clear_error() {
 }
 
 #[test]
+fn a_damage_that_a_read_or_a_write_meets_is_counted() {
+    for reads in [true, false] {
+        let home = TempDir::new().unwrap();
+        let store = open(home.path());
+        append(&store, "s", 0..2_000, "text");
+        drop(store);
+        let database = home.path().join("conversations.db");
+        let mut bytes = fs::read(&database).unwrap();
+        let (page, text) = (4096, b"text 1000");
+        let at = bytes.windows(text.len()).position(|window| window == text).unwrap() / page * page;
+        bytes[at..at + page].fill(0x5a);
+        fs::write(&database, &bytes).unwrap();
+        let store = open(home.path());
+        assert_eq!(store.status().damaged.get(), 0);
+        let failed = if reads {
+            store.session(&key("none")).wait().unwrap_err();
+            assert_eq!(store.status().damaged.get(), 0, "it was not met");
+            let page = PageOfMessages { from: 0, at: None, limit: 2_000, max_bytes: 1 << 20 };
+            store.messages(&key("s"), page).wait().err()
+        } else {
+            store.delete(&key("s")).wait().err()
+        };
+        assert!(matches!(failed, Some(StoreError::Damaged(_))), "{failed:?}");
+        assert_eq!(store.status().damaged.get(), 1);
+    }
+}
+
+#[test]
 fn a_full_disk_refuses_writes_and_reads_go_on() {
     let home = TempDir::new().unwrap();
     let store = open(home.path());

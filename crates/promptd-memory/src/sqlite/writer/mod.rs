@@ -212,7 +212,7 @@ impl Thread {
                 self.report(Some(&error));
                 for mut task in batch {
                     task.fail(error.clone());
-                    task.answer();
+                    answer(task, &self.status);
                 }
             }
         }
@@ -253,7 +253,7 @@ impl Thread {
                     if let After::Stored(count) = after {
                         self.status.appended.inc_by(count);
                     }
-                    task.answer();
+                    answer(task, &self.status);
                     continue;
                 }
                 After::Scrubbed => self.must_scrub = true,
@@ -328,7 +328,11 @@ impl Thread {
     fn merge(&mut self, steps: usize) {
         self.must_merge |= self.has_chores || !self.forks.is_empty();
         for _ in 0..steps {
-            self.must_merge = self.must_merge && words::merge_some(&self.connection).unwrap_or(false);
+            let merged = if self.must_merge { words::merge_some(&self.connection) } else { Ok(false) };
+            self.must_merge = merged.unwrap_or_else(|error| {
+                self.status.note(&error);
+                false
+            });
         }
     }
 
@@ -367,12 +371,15 @@ impl Thread {
                 None => task.end(&self.connection),
             }
             task.session().into_iter().for_each(|session| self.watchers.changed(session));
-            task.answer();
+            answer(task, &self.status);
         }
     }
 
     /// Says in the log and in the metrics when writing begins to fail, or to work again.
     fn report(&self, error: Option<&StoreError>) {
+        if let Some(error) = error {
+            self.status.note(error);
+        }
         let was_failing = self.status.failing.get() == 1;
         match error {
             None if was_failing => {
@@ -386,4 +393,11 @@ impl Thread {
             _ => {}
         }
     }
+}
+
+fn answer(task: Box<dyn Task>, status: &Status) {
+    if let Some(error) = task.error() {
+        status.note(error);
+    }
+    task.answer();
 }

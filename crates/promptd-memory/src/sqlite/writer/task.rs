@@ -33,6 +33,8 @@ pub(super) trait Task: Send {
         let _ = connection;
     }
     fn fail(&mut self, error: StoreError);
+    /// Why it failed.
+    fn error(&self) -> Option<&StoreError>;
     /// Answers.
     fn answer(self: Box<Self>);
 }
@@ -75,6 +77,10 @@ where
         self.outcome = Err(error);
     }
 
+    fn error(&self) -> Option<&StoreError> {
+        self.outcome.as_ref().err()
+    }
+
     fn answer(self: Box<Self>) {
         let _ = self.reply.send(self.outcome);
     }
@@ -115,6 +121,10 @@ where
 
     fn fail(&mut self, error: StoreError) {
         self.outcome = Err(error);
+    }
+
+    fn error(&self) -> Option<&StoreError> {
+        self.outcome.as_ref().err()
     }
 
     fn answer(self: Box<Self>) {

@@ -65,19 +65,21 @@ pub(super) fn window(
     // Without summaries no message waits for one.
     let summarised = if summaries > 0 { segments::summarised_to(connection, session.key, position)? } else { None };
     let reached = summarised.unwrap_or(u64::MAX);
-    let sql =
-        format!("SELECT {COLUMNS} FROM messages m WHERE m.session = ?1 AND m.position < ?2 ORDER BY m.position DESC");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params![session.key, integer(position)])?;
     let (mut messages, mut positions, mut first_index) = (Vec::new(), Vec::new(), 0);
-    while let Some(row) = rows.next()? {
-        let stored = read(row)?;
-        let wants_more = tail.take(&stored.message, stored.index <= reached);
-        first_index = stored.index;
-        positions.push(stored.position);
-        messages.push(stored.message);
-        if !wants_more {
+    let mut newest = Newest { connection, session: session.key, before: position, next: FIRST_CHUNK };
+    'reading: loop {
+        let chunk = newest.read()?;
+        if chunk.is_empty() {
             break;
+        }
+        for stored in chunk.into_iter().rev() {
+            let wants_more = tail.take(&stored.message, stored.index <= reached);
+            first_index = stored.index;
+            positions.push(stored.position);
+            messages.push(stored.message);
+            if !wants_more {
+                break 'reading;
+            }
         }
     }
     messages.reverse();
@@ -87,6 +89,43 @@ pub(super) fn window(
         None => Vec::new(),
     };
     Ok(Window { position, first_index, messages, positions, segments })
+}
+
+/// How many of the newest messages are read first …
+const FIRST_CHUNK: i64 = 16;
+/// … and then each time.
+const CHUNK: i64 = 64;
+
+/// Reads the newest messages, in chunks. The rows of a chunk are read in the order in which they were stored: where the next row lies
+/// beside the one before, SQLite looks for it there, which it does not where it reads backwards.
+struct Newest<'c> {
+    connection: &'c Connection,
+    session: i64,
+    /// The position that those are before which are not read yet.
+    before: u64,
+    /// How many are read next.
+    next: i64,
+}
+
+impl Newest<'_> {
+    /// The next ones, the oldest first; none: all are read.
+    fn read(&mut self) -> Result<Vec<StoredMessage>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM messages m WHERE m.session = ?1 AND m.position < ?2 AND m.position >= coalesce(
+                 (SELECT position FROM messages WHERE session = ?1 AND position < ?2
+                  ORDER BY position DESC LIMIT 1 OFFSET ?3 - 1), 0)
+             ORDER BY m.position"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params![self.session, integer(self.before), self.next])?;
+        let mut chunk = Vec::new();
+        while let Some(row) = rows.next()? {
+            chunk.push(read(row)?);
+        }
+        self.before = chunk.first().map_or(0, |first: &StoredMessage| first.position);
+        self.next = CHUNK;
+        Ok(chunk)
+    }
 }
 
 /// Adds a message and its words.

@@ -23,7 +23,7 @@ use std::{
         Arc,
         mpsc::{Receiver, RecvTimeoutError},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use promptd_core::{id::Id, settings::Settings};
@@ -31,7 +31,7 @@ use promptd_core::{id::Id, settings::Settings};
 use self::{
     debounce::{Decision, Losses},
     publish::Publication,
-    sweep::{POLL_SHARE, POLL_SHARE_OF_MANY, Round, SLICE, SWEEP_SHARE, jittered},
+    sweep::Round,
     target::{Content, Target, TargetId},
     targets::Targets,
     watches::Watches,
@@ -43,7 +43,6 @@ use crate::{
         read_set::ReadSet,
         workspace::{Inputs, Loading, Own},
     },
-    status::Status,
     store::State,
 };
 
@@ -301,198 +300,10 @@ impl Reload {
         })
     }
 
-    fn polls(&self) -> bool {
-        self.publisher.status.polled.get() > 0
-    }
-
-    /// Looks for changes that no event has reported, if it is time to.
-    fn look_around(&mut self) {
-        let began = clock::now();
-        if !self.polls() {
-            if self.publisher.status.poll_round.get() > 0.0 {
-                self.ask_for_watches(Duration::ZERO);
-            }
-        } else if began >= self.polling.due() {
-            self.poll(began);
-        }
-        let began = clock::now();
-        if began >= self.sweep.due() {
-            self.sweep(began);
-        }
-    }
-
-    fn sweep(&mut self, began: Instant) {
-        let mut now = began;
-        while now - began < SLICE {
-            let Some(target) = self.targets.from(self.sweep.cursor, false) else {
-                self.publisher.status.sweeps.inc();
-                let interval = jittered(self.publisher.options.sweep_interval, clock::noise());
-                self.sweep.ended(began, now, SWEEP_SHARE, interval);
-                return;
-            };
-            self.sweep.cursor = target.next();
-            self.look(target, &debounce::Event::Found);
-            now = clock::now();
-        }
-        self.sweep.slice_ended(began, now, SWEEP_SHARE);
-    }
-
-    fn poll(&mut self, began: Instant) {
-        let share = if self.targets.are_watches_used_up() { POLL_SHARE_OF_MANY } else { POLL_SHARE };
-        let mut now = began;
-        while now - began < SLICE {
-            let Some(target) = self.targets.from(self.polling.cursor, true) else {
-                let took = self.polling.ended(began, now, share, self.publisher.options.poll_interval);
-                self.ask_for_watches(took);
-                // Perhaps somebody has raised the limit.
-                self.targets.try_watches();
-                return;
-            };
-            self.polling.cursor = target.next();
-            self.look(target, &debounce::Event::Found);
-            self.targets.watch_again(target);
-            now = clock::now();
-        }
-        self.polling.slice_ended(began, now, share);
-    }
-
-    /// Says what the limit of watches must be, and how long edits take without; again only once it must be higher.
-    fn ask_for_watches(&mut self, round: Duration) {
-        let needed = self.targets.limit_needed();
-        let Status { polled, poll_round, watch_limit_needed, .. } = &*self.publisher.status;
-        poll_round.set(round.as_secs_f64());
-        watch_limit_needed.set(needed.and_then(|needed| i64::try_from(needed).ok()).unwrap_or_default());
-        if needed > self.limit_asked_for {
-            let (polled, needed, seconds) = (polled.get(), needed.unwrap_or_default(), round.as_secs());
-            tracing::warn!(
-                target: LOG_TARGET,
-                polled,
-                "inotify watches do not suffice: edits of what is polled take up to {seconds} s to be served, until the sysctl \
-                 fs.inotify.max_user_watches is at least {needed}"
-            );
-        }
-        self.limit_asked_for = needed;
-    }
-
-    /// Looks whether what could not be read or watched can be now.
-    fn look_again(&mut self, id: TargetId) {
-        self.look(id, &debounce::Event::Marked);
-        self.targets.watch_again(id);
-        if !self.has_failures(id) {
-            self.apply(id, &debounce::Event::Healed);
-        }
-    }
-
     fn has_failures(&self, id: TargetId) -> bool {
         self.targets.get(id).is_some_and(Target::has_failures)
-    }
-
-    /// Looks whether a target has changed; then the event follows.
-    fn look(&mut self, id: TargetId, changed: &debounce::Event<'_>) {
-        let has_changed = |target: &Target| !target.debounce.is_pending() && !target.read_set.is_current();
-        if self.targets.get(id).is_some_and(has_changed) {
-            self.apply(id, changed);
-        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::{
-        fs,
-        path::Path,
-        sync::mpsc::{self, Sender},
-        time::Duration,
-    };
-
-    use promptd_core::id::Id;
-
-    use super::*;
-    use crate::options::{Options, WatchMode};
-
-    /// A loop that has been started with one workspace, and waits.
-    fn started(ws: &Path, options: Options) -> (Reload, Sender<Message>) {
-        let (sender, inbox) = mpsc::channel();
-        let publisher = Publisher::new(options, Arc::default(), Arc::default(), Arc::default(), None);
-        let mut reload = Reload::new(publisher, Err(None), inbox);
-        let id = Id::parse("ws").unwrap();
-        reload.follow(Kind::Workspace { id, path: ws.to_path_buf(), listed: false });
-        reload.start();
-        settle(&mut reload);
-        (reload, sender)
-    }
-
-    /// Lets it do what is due, until nothing is.
-    fn settle(reload: &mut Reload) {
-        let began = clock::now();
-        while let Some(due) = reload.targets.next_due() {
-            assert!(due - began < Duration::from_secs(20), "never at rest");
-            assert!(reload.inbox.recv_timeout(due.saturating_duration_since(clock::now())).is_err());
-            reload.load_due();
-        }
-    }
-
-    fn sweep_until(reload: &mut Reload, what: &str, holds: impl Fn(&Reload) -> bool) {
-        let began = clock::now();
-        while !holds(reload) {
-            assert!(clock::now() - began < Duration::from_secs(20), "never {what}");
-            reload.look_around();
-        }
-    }
-
-    fn ws() -> tempfile::TempDir {
-        let ws = tempfile::tempdir().unwrap();
-        fs::write(ws.path().join("AGENTS.md"), "one").unwrap();
-        ws
-    }
-
-    /// Watching alone, with a sweep and polling as often as may be, or never again after the first time.
-    fn options(watch: WatchMode, poll_interval: Duration) -> Options {
-        Options {
-            watch,
-            poll_interval,
-            sweep_interval: Duration::from_secs(3600),
-            load_threads: 1,
-            ..Options::default()
-        }
-    }
-
-    #[test]
-    fn polling_keeps_to_its_interval() {
-        for (interval, finds) in [(Duration::ZERO, true), (Duration::from_secs(3600), false)] {
-            let ws = ws();
-            let (mut reload, _sender) = started(ws.path(), options(WatchMode::Poll, interval));
-            sweep_until(&mut reload, "swept", |reload| reload.publisher.status.sweeps.get() > 0);
-            assert_eq!(reload.targets.next_due(), None, "nothing has changed");
-            fs::write(ws.path().join("AGENTS.md"), "two").unwrap();
-            if finds {
-                sweep_until(&mut reload, "found", |reload| reload.targets.next_due().is_some());
-            }
-            reload.look_around();
-            assert_eq!(reload.targets.next_due().is_some(), finds, "{interval:?}");
-        }
-    }
-
-    /// A load that is due would otherwise wait for as many rounds as there are messages.
-    #[test]
-    fn all_messages_so_far_are_taken_in_at_once() {
-        let ws = ws();
-        let (mut reload, sender) = started(ws.path(), options(WatchMode::Auto, Duration::from_secs(3600)));
-        for message in [Message::Event(Event::Lost), Message::Event(Event::Lost), Message::Rescan, Message::Stop] {
-            sender.send(message).unwrap();
-        }
-        reload.receive_all();
-        assert!(reload.stopped && reload.publisher.status.rescans.get() == 2);
-    }
-
-    #[test]
-    fn a_sweep_loads_nothing_that_is_as_it_was() {
-        let ws = ws();
-        let (mut reload, _sender) = started(ws.path(), options(WatchMode::Auto, Duration::from_secs(3600)));
-        let status = Arc::clone(&reload.publisher.status);
-        let loads = status.loads.get();
-        sweep_until(&mut reload, "swept", |reload| reload.publisher.status.sweeps.get() > 0);
-        settle(&mut reload);
-        assert_eq!((status.loads.get(), status.sweep_hits.get()), (loads, 0));
-    }
-}
+mod tests;

@@ -101,7 +101,7 @@ pub(super) fn limits(diff: &TextDiff) -> Vec<String> {
 }
 
 /// That prompts differ in nothing that is listed.
-pub(in super::super) const ONLY_BETWEEN: &str = "only what stands between sections differs";
+pub(in super::super) const ONLY_BETWEEN: &str = "only the text between sections differs";
 
 /// Whether the prompts differ in nothing that is listed.
 pub(super) fn differs_only_between(diff: &PromptDiff) -> bool {

@@ -88,7 +88,7 @@ codes! {
     /// YAML ended a value before a ` #`, or took its first word for an anchor: a part of the text may be missing.
     YamlValueCut = "YAML_VALUE_CUT", Warning, "Put the value in quotes, or a comment on a line of its own.";
     /// A workspace that `extends` names is not there, does not name this one in `extendable_by`, or was never valid.
-    LayerUnavailable = "LAYER_UNAVAILABLE", Error, "Correct the entry, create or mend that workspace, or name this one in its `extendable_by`.";
+    LayerUnavailable = "LAYER_UNAVAILABLE", Error, "Correct the entry, create or fix that workspace, or name this one in its `extendable_by`.";
     /// Workspaces extend one another in a circle.
     LayerCycle = "LAYER_CYCLE", Error, "Remove the entry, or that of a layer which leads back here.";
     /// A workspace has more layers, or deeper ones, than are taken.

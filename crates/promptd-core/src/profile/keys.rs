@@ -144,7 +144,7 @@ const CONVERSATION: &[Key] = &[
     Key::new(
         "keep_unsummarised",
         Shape::Scalar(Text::ANY),
-        "An expression, with `max_tokens`: whether messages that no summary stands for are kept from trimming.",
+        "An expression, with `max_tokens`: whether messages that no summary covers are kept from trimming.",
     ),
     Key::new(
         "auto_recall",

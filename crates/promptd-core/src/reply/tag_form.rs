@@ -189,7 +189,7 @@ enum Tag {
 fn read_tag(text: &str) -> Tag {
     let spaces = text.len() - text.trim_start_matches([' ', '\t']).len();
     match text.as_bytes().get(spaces) {
-        Some(b'{') if spaces > 0 => Tag::Malformed(spaces, "a space stands before its payload".into()),
+        Some(b'{') if spaces > 0 => Tag::Malformed(spaces, "there is a space before its payload".into()),
         Some(b'{') => match read(text) {
             Found::Object(object) if text[object.length..].starts_with(']') => Tag::Action(object),
             Found::Object(object) => Tag::Malformed(object.length, "no `]` follows its payload".into()),

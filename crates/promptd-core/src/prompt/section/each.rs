@@ -231,7 +231,7 @@ impl<'a, 's> Listed<'a, 's> {
                 return (self.whole().into(), count);
             }
             let reason =
-                format!("It takes {cost} of the {rest} left in the budget `{name}`, and stands whole or not at all.");
+                format!("It takes {cost} of the {rest} left in the budget `{name}`, and is shown whole or not at all.");
             let block = TextBlock::dropped(&*spec.id, spec.stability, reason.clone(), Size::of(self.text.as_str()));
             let findings = vec![exceeded(spec, each, scope, &reason)];
             return (RenderedSection { blocks: block.into(), findings }, 0);

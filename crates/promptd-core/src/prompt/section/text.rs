@@ -153,7 +153,7 @@ fn missing<'a>(spec: &'a SectionSpec, scope: &TurnScope<'a>, path: &str) -> Rend
     }
     let mut rendered = render(spec, fallback, scope, scope);
     for block in rendered.blocks.iter_mut().filter(|block| !block.text().is_empty()) {
-        block.report.reason = format!("The workspace has no {path}; the profile's own text stands for it.").into();
+        block.report.reason = format!("The workspace has no {path}; the profile's own text is used instead.").into();
     }
     rendered
 }

@@ -10,7 +10,7 @@ pub(super) struct Repaired {
     pub cut: bool,
 }
 
-/// The first value of the text with its brackets mended: `"key=[` is read as `"key":[`, closing brackets that match
+/// The first value of the text with its brackets completed: `"key=[` is read as `"key":[`, closing brackets that match
 /// nothing and commas before closing ones are removed, an object that a `,{` interrupts in a list is closed, and so is all
 /// that the text's end leaves open, without what is half there. Reading stops where the value is balanced.
 pub(super) fn repaired(text: &str) -> Repaired {

@@ -1,8 +1,8 @@
 //! Instructions and allocations of an answer, counted by valgrind: `cargo bench --bench instructions`.
 //!
-//! Those in-process are the same on a busy machine, so that a small step back is seen: it fails where one is more than [`MAX_GROWTH`] percent
-//! above what docs/instructions.json has, if the compiler is the one that it names. `-- --record` counts whole calls too, and writes the
-//! file and the table of docs/performance.md.
+//! They are the same on a busy machine, so that a small step back is seen: it fails where one is more than [`MAX_GROWTH`] percent
+//! above what docs/instructions.json has, if the compiler is the one that it names. `-- --record` writes the file, and the table
+//! of docs/performance.md.
 
 #![allow(
     missing_docs,
@@ -49,13 +49,9 @@ const MAX_GROWTH: u64 = 3;
 /// Two runs of so many rounds: their difference leaves out what the start costs.
 const ROUNDS: [u64; 2] = [100, 600];
 
-/// The steps of an answer.
-const STEPS: [&str; 3] = ["assemble", "count tokens", "encode"];
-
-/// A whole call with its client: of promptd, and of a server that gives a copy of the answer. They are recorded and not compared: in
-/// how many pieces a socket passes something on differs between kernels, and with that how often a call reads and wakes. The load
-/// bench holds the time of a call to the bare server's.
-const CALLS: [&str; 2] = ["call", "bare call"];
+/// The steps of an answer, and a whole call with its client and without a connection: of promptd, and of a service that gives a copy of
+/// the answer.
+const STEPS: [&str; 5] = ["assemble", "count tokens", "encode", "call", "bare call"];
 
 #[derive(Serialize, Deserialize)]
 struct Record {
@@ -80,14 +76,12 @@ fn main() -> ExitCode {
         work(step, rounds.parse().unwrap(), Path::new(folder));
         return ExitCode::SUCCESS;
     }
+    let now = measure();
+    print!("{}", now.table());
     if arguments.iter().any(|argument| argument == "--record") {
-        let now = measure(&[&STEPS[..], &CALLS].concat());
-        print!("{}", now.table());
         now.write();
         return ExitCode::SUCCESS;
     }
-    let now = measure(&STEPS);
-    print!("{}", now.table());
     now.compare(&serde_json::from_str(&fs::read_to_string(JSON).unwrap()).unwrap())
 }
 
@@ -118,7 +112,7 @@ fn work(step: &str, rounds: u64, folder: &Path) {
     }
 }
 
-fn measure(steps: &[&str]) -> Record {
+fn measure() -> Record {
     let folder = tempfile::tempdir().unwrap();
     site::typical(&folder.path().join("typical"));
     let step = |name: &str| Step {
@@ -134,7 +128,7 @@ fn measure(steps: &[&str]) -> Record {
     let compiler =
         Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("--version").output().unwrap();
     let compiler = String::from_utf8(compiler.stdout).unwrap().trim().to_owned();
-    Record { compiler, steps: steps.iter().map(|name| step(name)).collect() }
+    Record { compiler, steps: STEPS.iter().map(|name| step(name)).collect() }
 }
 
 /// The number that valgrind prints after a label, for one round of a step.
@@ -148,7 +142,9 @@ fn count(step: &str, folder: &Path, tool: &[&str], label: &str) -> u64 {
         let number = said.split_once(label).and_then(|(_, rest)| rest.trim_start().split(' ').next()).unwrap();
         number.trim().lines().next().unwrap().replace(',', "").parse::<u64>().unwrap()
     });
-    (many - few) / (ROUNDS[1] - ROUNDS[0])
+    // To the nearest: what only the start costs differs a little from run to run.
+    let rounds = ROUNDS[1] - ROUNDS[0];
+    (many - few + rounds / 2) / rounds
 }
 
 impl Record {

@@ -1,9 +1,6 @@
 //! Calls to a server in this process, one after the other and all on one thread, so that their instructions can be counted.
 
-use std::{
-    path::Path,
-    sync::{Arc, OnceLock},
-};
+use std::{convert::Infallible, path::Path, sync::Arc};
 
 use jiff::Timestamp;
 use prometheus_client::registry::Registry;
@@ -11,50 +8,60 @@ use promptd::{
     admin::Metrics,
     grpc::{Access, Backend, Options, Server, api::prompt_service_client::PromptServiceClient},
 };
-use promptd_source::{Source, read_workspace_file, store::Store};
-use tokio::{net::TcpListener, runtime::Builder};
-use tonic::transport::Endpoint;
+use promptd_contract::proto::AssemblePromptResponse;
+use promptd_core::{id::Id, profile::ProfileSet, workspace::ReadError};
+use promptd_source::store::{Loaded, State, Store};
+use tokio::runtime::Builder;
+use tonic::{body::Body, codegen::http};
+use tower::Service;
 
-use crate::{bare, requests};
+use crate::{answer, bare, requests};
 
 /// Calls promptd, over the workspaces in a folder.
 pub fn promptd(workspaces: &Path, rounds: u64) {
-    Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-        call(&serve(workspaces).await, rounds).await;
+    on_one_thread(async {
+        call(serve(workspaces).service().unwrap(), rounds).await;
     });
 }
 
-/// Calls a server that only gives a copy of promptd's answer.
+/// Calls a service that only gives a copy of promptd's answer.
 pub fn bare(workspaces: &Path, rounds: u64) {
-    Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-        let answer = requests::answer(&serve(workspaces).await, &requests::request(0)).await;
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        tokio::spawn(bare::serve(listener, answer));
-        call(&address, rounds).await;
+    on_one_thread(async {
+        let answer = call(serve(workspaces).service().unwrap(), 1).await.unwrap();
+        call(bare::service(answer), rounds).await;
     });
 }
 
-async fn call(address: &str, rounds: u64) {
-    let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap().tcp_nodelay(true);
-    let mut client = PromptServiceClient::new(endpoint.connect().await.unwrap());
-    let request = requests::request(0);
-    for _ in 0..rounds {
-        client.assemble_prompt(request.clone()).await.unwrap();
-    }
+fn on_one_thread(work: impl Future<Output = ()>) {
+    Builder::new_current_thread().enable_all().build().unwrap().block_on(work);
 }
 
-/// Serves the workspaces in a folder; the address.
-async fn serve(workspaces: &Path) -> String {
-    let (store, source) = (Arc::new(Store::default()), Arc::new(OnceLock::new()));
-    let options = promptd_source::Options { roots: vec![workspaces.to_owned()], ..promptd_source::Options::default() };
-    let started = Source::start(options.clone(), Arc::clone(&store), Arc::default()).unwrap();
-    source.get_or_init(|| started);
+/// The last answer. There is no connection: what the sockets of a kernel do differs from machine to machine.
+async fn call<S>(service: S, rounds: u64) -> Option<AssemblePromptResponse>
+where
+    S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>,
+{
+    let mut client = PromptServiceClient::new(service).max_decoding_message_size(usize::MAX);
+    let request = requests::request(0);
+    let mut answer = None;
+    for _ in 0..rounds {
+        answer = Some(client.assemble_prompt(request.clone()).await.unwrap().into_inner());
+    }
+    answer
+}
+
+/// Serves the workspace of the requests, as it is in a folder. Nothing else runs in the process.
+fn serve(workspaces: &Path) -> Server {
+    let (store, profiles) = (Arc::new(Store::default()), Arc::new(ProfileSet::built_in()));
+    let id = Id::parse("typical").unwrap();
+    let snapshot = answer::load(&workspaces.join("typical"), &profiles);
+    let loaded = Loaded { snapshot, at: Timestamp::UNIX_EPOCH, origin: None, candidate: None };
+    store.publish(&id, State::Ready(Arc::new(loaded)));
     let backend = Backend {
         store,
-        profiles: Arc::new(move || source.get().map(Source::profiles).unwrap_or_default()),
-        read_workspace_file: Arc::new(move |snapshot, _, path| read_workspace_file(snapshot, path, &options)),
-        clock: Arc::new(Timestamp::now),
+        profiles: Arc::new(move || Arc::clone(&profiles)),
+        read_workspace_file: Arc::new(|_, _, _| Err(ReadError::Missing)),
+        clock: Arc::new(|| Timestamp::UNIX_EPOCH),
         #[cfg(feature = "memory")]
         memory: None,
         #[cfg(feature = "etcd")]
@@ -65,10 +72,7 @@ async fn serve(workspaces: &Path) -> String {
         tracer: None,
         notice: None,
     };
-    let options = Options { listen: ([127, 0, 0, 1], 0).into(), ..Options::default() };
-    let server = Server::bind(options, backend, None).await.unwrap();
-    let address = server.local_addr().to_string();
+    let server = Server::of_process(Options::default(), backend);
     server.lifecycle().ready();
-    tokio::spawn(server.serve());
-    address
+    server
 }

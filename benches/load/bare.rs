@@ -21,8 +21,9 @@ use tonic::{
 };
 use tonic_prost::ProstCodec;
 
+/// Answers every call of its one method with the same.
 #[derive(Clone)]
-struct Bare(std::sync::Arc<AssemblePromptResponse>);
+pub struct Bare(std::sync::Arc<AssemblePromptResponse>);
 
 impl NamedService for Bare {
     const NAME: &'static str = "promptd.v1.PromptService";
@@ -60,10 +61,15 @@ pub async fn serve_file(answer: &Path) {
     serve(listener, answer).await;
 }
 
+/// The service alone.
+pub fn service(answer: AssemblePromptResponse) -> Bare {
+    Bare(answer.into())
+}
+
 /// Serves an answer.
 pub async fn serve(listener: TcpListener, answer: AssemblePromptResponse) {
     tonic::transport::Server::builder()
-        .add_service(Bare(answer.into()))
+        .add_service(service(answer))
         .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)))
         .await
         .unwrap();

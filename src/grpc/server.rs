@@ -12,7 +12,7 @@ use tower::Service;
 use super::protocols::McpCalls;
 use super::{
     Backend, Lifecycle, Limits, Options, Phase, Tls,
-    pipeline::{Calls, ResponseFuture},
+    pipeline::Calls,
     protocols::Protocols,
     services::Services,
     transport::{Listener, MAX_HEAD_BYTES, Peers, RECEIVE_WINDOW_BYTES},
@@ -70,10 +70,25 @@ impl Server {
     }
 
     /// A server without an address: its calls are made in this process alone.
-    #[cfg(feature = "mcp")]
     #[must_use]
     pub fn of_process(options: Options, backend: Backend) -> Self {
         Self::at(options.listen, options, backend, None)
+    }
+
+    /// Its calls, for whoever brings the connections, or makes them in this process: `PromptServiceClient::new(service)`. They are
+    /// answered once the [`Lifecycle`] is ready.
+    pub fn service(
+        &self,
+    ) -> Result<
+        impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>
+        + Clone
+        + Send
+        + 'static,
+        ServerError,
+    > {
+        let Self { options, backend, limits, .. } = self;
+        let calls = self.calls(backend.clone())?;
+        Ok(Protocols::new(calls, options, Arc::clone(limits), backend.access.clone(), backend.telemetry.clone()))
     }
 
     /// Its calls, for [`promptd_mcp`].
@@ -129,17 +144,16 @@ impl Server {
         #[cfg(feature = "inspector")]
         let inspector = self.inspector.take();
         let Self { options, backend, lifecycle, limits, .. } = &self;
-        let (access, telemetry) = (&backend.access, &backend.telemetry);
         #[cfg(feature = "inspector")]
         if let Some(inspector) = inspector {
             let Inspector { address, turn_schema, .. } = inspector;
-            let needs_token = access.needs_token();
+            let needs_token = backend.access.needs_token();
             #[cfg(feature = "memory")]
             let has_memory = backend.memory.is_some();
             #[cfg(not(feature = "memory"))]
             let has_memory = false;
             let site = Site { address, tls: self.tls.is_some(), needs_token, has_memory, turn_schema };
-            let (limits, telemetry) = (Arc::clone(limits), Arc::clone(telemetry));
+            let (limits, telemetry) = (Arc::clone(limits), Arc::clone(&backend.telemetry));
             // A reader who tries out a turn is not who the prompt is for.
             let backend = Backend {
                 record: None,
@@ -153,9 +167,7 @@ impl Server {
             serving.push(self.serve_on(inspector.tcp, &strangers, service).boxed());
         }
         if let Some(tcp) = grpc {
-            let calls = self.calls(backend.clone())?;
-            let service = Protocols::new(calls, options, Arc::clone(limits), access.clone(), telemetry.clone());
-            serving.push(self.serve_on(tcp, &strangers, service).boxed());
+            serving.push(self.serve_on(tcp, &strangers, self.service()?).boxed());
         }
         tokio::select! {
             ended = try_join_all(serving) => ended.map(|_| Ended::Drained),
@@ -177,7 +189,7 @@ impl Server {
     /// Serves one address until the server closes.
     async fn serve_on<S>(&self, tcp: TcpListener, strangers: &Arc<Peers>, service: S) -> Result<(), ServerError>
     where
-        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future = ResponseFuture>
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>
             + Clone
             + Send
             + 'static,

@@ -68,6 +68,7 @@ dist target="x86_64-unknown-linux-gnu":
 features:
     cargo check --locked --no-default-features
     cargo check --locked --all-targets
+    cargo test --locked --test cli unbuilt
 
 # The store of conversations under faults: its server is killed so many times.
 memory kills="200":

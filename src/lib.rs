@@ -7,5 +7,6 @@
 
 pub mod admin;
 pub mod config;
+pub mod features;
 pub mod grpc;
 pub mod turn_file;

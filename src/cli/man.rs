@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::CommandFactory as _;
 use clap_mangen::{Man, generate_to};
 
-use super::{CommandResult, Failure, print};
+use super::{CommandResult, Failure, print, unbuilt};
 
 /// Prints the manual page of promptd or of one of its commands, or writes all of them to a folder.
 ///
@@ -31,6 +31,9 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let mut command = &promptd;
     for name in &arguments.command {
         command = command.find_subcommand(name).ok_or_else(|| {
+            if let Some(message) = unbuilt::command(name) {
+                return Failure::run(message);
+            }
             let known: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             Failure::run(format!("{} has no command `{name}`\nhelp: its commands: {known}", command.get_name()))

@@ -33,6 +33,7 @@ mod serve;
 mod settings;
 mod snapshot;
 mod turn_file;
+mod unbuilt;
 
 use std::{
     env, fmt,
@@ -130,7 +131,7 @@ impl Color {
 
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
-    let Arguments { command, color } = Arguments::parse();
+    let Arguments { command, color } = Arguments::try_parse().unwrap_or_else(|error| unbuilt::explain(error).exit());
     color.apply();
     let done = match command {
         Command::Serve(arguments) => serve::run(&arguments),

@@ -5,18 +5,7 @@ use promptd_core::{
     yaml::{Faults, Node, Pair, Value},
 };
 
-const OPTIONAL_PART: &str = "is an optional part of promptd, which this build does not have";
-
-/// The keys of the parts that are cargo features, with the feature and whether this build has it. Where it has, the part's
-/// settings are in [`super::TABLE`].
-const FEATURES: &[(&str, &str, bool)] = &[
-    ("inspector", "inspector", cfg!(feature = "inspector")),
-    ("mcp", "mcp", cfg!(feature = "mcp")),
-    ("memory", "memory", cfg!(feature = "memory")),
-    ("otlp", "otlp", cfg!(feature = "otlp")),
-    ("record", "record", cfg!(feature = "record")),
-    ("workspaces.etcd", "etcd", cfg!(feature = "etcd")),
-];
+use crate::features::FEATURES;
 
 const OF_A_WORKSPACE: &str = "belongs in the workspace.yaml of a workspace";
 
@@ -36,8 +25,8 @@ const KEYS: &[(&str, &str)] = &[
 
 /// Reports these keys, and takes them out of a config file's root node.
 pub(super) fn report(root: &mut Node, faults: &Faults) {
-    for (key, feature, _) in FEATURES.iter().filter(|(_, _, built)| !built) {
-        report_key(root, faults, key, &format!("{OPTIONAL_PART}: build it with `--features {feature}`"));
+    for feature in FEATURES.iter().filter(|feature| !feature.is_built) {
+        report_key(root, faults, feature.setting, &format!("is {}", feature.lacking));
     }
     for (key, message) in KEYS {
         report_key(root, faults, key, message);

@@ -212,7 +212,8 @@ fn a_key_of_another_build_or_another_file_says_so() {
     ] {
         let faults = read(&format!("{part}: {{}}\n")).err().unwrap_or_default();
         let message = format!(
-            "promptd.yaml:1:1 `{part}` is an optional part of promptd, which this build does not have: build it with `--features {part}`"
+            "promptd.yaml:1:1 `{part}` is an optional part of promptd, which this build does not have: install a \
+             package, which has every part, or build it with `cargo install --path . --locked --features {part}`"
         );
         assert_eq!(faults, if is_built_in { vec![] } else { vec![message] });
     }

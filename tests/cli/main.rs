@@ -24,3 +24,5 @@ mod replay;
 mod serve;
 mod snapshot;
 mod support;
+#[cfg(not(any(feature = "etcd", feature = "mcp", feature = "memory")))]
+mod unbuilt;

@@ -1,7 +1,7 @@
 //! The methods that the server has.
 
 use super::error::Error;
-use crate::grpc::transport::RECEIVE_WINDOW_BYTES;
+use crate::{features::lacking, grpc::transport::RECEIVE_WINDOW_BYTES};
 use promptd_core::{text::inline::inline, yaml::nearest};
 
 /// One of the server's methods, or an unknown one.
@@ -104,7 +104,7 @@ pub(super) const REFLECTION_BYTES: usize = RECEIVE_WINDOW_BYTES as usize + MAX_R
 const WITHOUT_MCP: &str = if cfg!(feature = "mcp") {
     "MCP is at `/mcp` and `/mcp/ID`, called by POST; `mcp.enabled: false` turns it off"
 } else {
-    "MCP is an optional part of promptd, which this build does not have: build it with `--features mcp`"
+    concat!("MCP is ", lacking!("mcp"))
 };
 
 /// The most characters shown of a name that no method has.

@@ -53,19 +53,20 @@ use super::{
     Lifecycle, Limits, Options,
     pipeline::{Error, Method, ResponseFuture, Service, respond},
 };
+use crate::features::lacking;
 
 /// Why no call of `SessionService` is answered, nor a turn that names a session.
 const NOT_STORED: &str = if cfg!(feature = "memory") {
     "no conversations are stored here: `memory.store` names a folder for them"
 } else {
-    "stored conversations are an optional part of promptd, which this build does not have: build it with `--features memory`"
+    concat!("stored conversations are ", lacking!("memory"))
 };
 
 /// Why no call of `AdminService` is answered.
 const NOT_PUBLISHED: &str = if cfg!(feature = "etcd") {
     "nothing can be published at this address: `workspaces.etcd` names no etcd that workspaces are read from, or it is the inspector's"
 } else {
-    "publishing is an optional part of promptd, which this build does not have: build it with `--features etcd`"
+    concat!("publishing is ", lacking!("etcd"))
 };
 
 /// One generated server for each service. Each call clones its server, which is little more than a shared pointer.

@@ -21,6 +21,7 @@ use super::{
 
 /// Reports every finding of workspaces, with file, line and excerpt.
 ///
+/// The warnings of the config are reported too.
 /// Exits with 0 if there are no errors, 1 if there are, 2 if a workspace cannot be read.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -54,7 +55,7 @@ enum Format {
 
 pub(super) fn run(arguments: &Arguments) -> CommandResult {
     let offline = Offline::open(&arguments.config, &arguments.workspaces)?;
-    let mut reported = Vec::new();
+    let mut reported = offline.warnings.clone();
     let mut differences = String::new();
     let mut failed: Option<Failure> = None;
     for loaded in offline.load() {

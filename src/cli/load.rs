@@ -28,6 +28,8 @@ const DEFAULT_ID: &str = "workspace";
 pub(super) struct Offline {
     pub(super) config: Config,
     pub(super) profiles: Arc<ProfileSet>,
+    /// What the config may not mean.
+    pub(super) warnings: Vec<Reported>,
     workspaces: Vec<WorkspaceArgument>,
 }
 
@@ -51,7 +53,7 @@ impl Offline {
         let mut workspaces = workspaces.iter().map(|text| argument(text)).collect::<Result<Vec<_>, _>>()?;
         let single = workspaces.iter().map(|argument| argument.single.clone()).collect();
         let overrides = Overrides { single, ..Overrides::default() };
-        let settings::Loaded { config, .. } = settings::load(file, &overrides, true)?;
+        let settings::Loaded { config, warnings, .. } = settings::load(file, &overrides, true)?;
         for argument in &mut workspaces {
             if let Some(id) = configured_id(&config, &argument.single) {
                 argument.single.id = id.clone();
@@ -59,7 +61,7 @@ impl Offline {
         }
         let profiles = promptd_source::first_profiles(&config.source)
             .map_err(|findings| Failure::input(settings::report_files(&report_profiles(&findings, &config))))?;
-        Ok(Self { config, profiles: Arc::new(profiles), workspaces })
+        Ok(Self { config, profiles: Arc::new(profiles), warnings, workspaces })
     }
 
     /// The workspaces, in the order given.

@@ -29,6 +29,8 @@ pub(super) struct Loaded {
     pub(super) config: Config,
     /// `None`: only defaults and flags.
     pub(super) file: Option<PathBuf>,
+    /// What the config may not mean, for reports.
+    pub(super) warnings: Vec<Reported>,
 }
 
 /// Reads the config. `optional`: without `--config`, a missing `config/promptd.yaml` means defaults.
@@ -48,7 +50,8 @@ pub(super) fn load(file: &ConfigFile, overrides: &Overrides, optional: bool) -> 
         }
     };
     let config = parse(path.as_deref(), &text, overrides)?;
-    Ok(Loaded { config, file: path })
+    let warnings = reported(&config.warnings, &name(path.as_deref()), Some(&text));
+    Ok(Loaded { config, file: path, warnings })
 }
 
 /// Checks a config's text; the failure is a report of every fault.
@@ -150,6 +153,10 @@ pub(super) fn report_files(reported: &[Reported]) -> String {
 
 /// A report on one file; without `text` it has no excerpts, for files whose lines are secret.
 pub(super) fn report(findings: &[Finding], name: &str, text: Option<&str>) -> String {
+    format!("{} in {name}", report_files(&reported(findings, name, text)))
+}
+
+fn reported(findings: &[Finding], name: &str, text: Option<&str>) -> Vec<Reported> {
     let source: Option<Arc<str>> = text.map(Into::into);
     let one = |finding: &Finding| Reported {
         finding: finding.clone(),
@@ -157,5 +164,5 @@ pub(super) fn report(findings: &[Finding], name: &str, text: Option<&str>) -> St
         file: matches!(finding.place, Place::File { .. }).then(|| name.to_owned()),
         source: source.clone(),
     };
-    format!("{} in {name}", report_files(&findings.iter().map(one).collect::<Vec<_>>()))
+    findings.iter().map(one).collect()
 }

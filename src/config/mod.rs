@@ -12,6 +12,7 @@ mod known_keys;
 mod schema;
 mod shape;
 mod table;
+mod unused;
 mod values;
 
 #[cfg(feature = "etcd")]
@@ -80,6 +81,8 @@ pub struct Config {
     pub log: Log,
     /// The value of every setting in use, by its key in [`TABLE`]: for `/debug/config`, and to compare configs.
     pub effective: BTreeMap<&'static str, Value>,
+    /// What is allowed, and hardly meant: settings without effect.
+    pub warnings: Vec<Finding>,
 }
 
 /// A workspace of `workspaces.single` or `--workspace`.
@@ -275,7 +278,12 @@ impl Config {
             _ => fault.into_finding(name),
         };
         let findings = |faults: Vec<yaml::Fault>| faults.into_iter().map(finding).collect();
-        yaml::read(text, |given, faults| decode::decode(given, folder, overrides, faults)).map_err(findings)
+        let decoded = yaml::read(text, |given, faults| {
+            let config = decode::decode(given, folder, overrides, faults);
+            let warnings = unused::warnings(given, &config.effective);
+            Self { warnings: warnings.into_iter().map(finding).collect(), ..config }
+        });
+        decoded.map_err(findings)
     }
 
     /// The settings that differ in `next`, by key.

@@ -34,6 +34,7 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
         record,
         log,
         effective,
+        warnings,
     } = read("").unwrap();
     #[cfg(feature = "inspector")]
     assert_eq!(inspector, InspectorListen::Default(([127, 0, 0, 1], INSPECTOR_PORT).into()));
@@ -56,6 +57,7 @@ fn the_defaults_of_the_table_are_those_of_the_types() {
     assert_eq!((tokens_file, tls, admin), (None, None, None));
     assert_eq!(log, Log { level: Targets::new().with_default(tracing::Level::INFO), format: LogFormat::default() });
     assert_eq!(effective.len(), TABLE.len());
+    assert_eq!(warnings, []);
 }
 
 #[test]
@@ -116,7 +118,8 @@ fn every_setting_of_the_table_reaches_a_field_of_the_config() {
         *setting.key.split('.').fold(&mut given, |node, part| &mut node[part]) = value;
         let after = read(&given.to_string()).unwrap_or_else(|faults| panic!("{given}: {faults:?}"));
         assert_eq!(before.changes(&after).iter().map(|setting| setting.key).collect::<Vec<_>>(), [setting.key]);
-        assert_ne!(Config { effective: before.effective.clone(), ..after }, before, "{given}");
+        let after = Config { effective: before.effective.clone(), warnings: before.warnings.clone(), ..after };
+        assert_ne!(after, before, "{given}");
     }
 }
 
@@ -242,6 +245,45 @@ fn faults_of_etcd_are_reported_together() {
             "promptd.yaml:1:59 `workspaces.etcd.require_approval` needs tokens, since those who approve are told apart by theirs: set `auth.tokens_file`"
         ]
     );
+}
+
+#[cfg(all(feature = "etcd", feature = "memory", feature = "otlp", feature = "record"))]
+#[test]
+fn settings_without_the_one_that_they_need_are_warned_of() {
+    let warnings = |text: &str, overrides: &Overrides| {
+        let config = Config::read(text, "promptd.yaml", Path::new("/etc/promptd"), overrides).unwrap();
+        config.warnings.iter().map(|f| format!("{} {} {}", f.severity.as_str(), f.place, f.message)).collect::<Vec<_>>()
+    };
+    let of = |text: &str| warnings(text, &Overrides::default());
+    assert_eq!(
+        of("memory: {held_vectors: 128MiB,\n  keep: {age: ~}, models: {embed: {model: m}}}\n"),
+        [
+            "warning promptd.yaml:1:10 `memory.held_vectors` has no effect: `memory.store` is not set",
+            "warning promptd.yaml:2:19 `memory.models` has no effect: `memory.store` is not set",
+        ]
+    );
+    let text =
+        "otlp:\n  sample: 0.5\nrecord: {max_age: 1d, dir: ~}\nworkspaces: {etcd: {endpoints: [], max_age: 1s}}\n";
+    assert_eq!(
+        of(text),
+        [
+            "warning promptd.yaml:2:3 `otlp.sample` has no effect: `otlp.endpoint` is not set",
+            "warning promptd.yaml:3:10 `record.max_age` has no effect: `record.dir` is not set",
+            "warning promptd.yaml:4:36 `workspaces.etcd.max_age` has no effect: `workspaces.etcd.endpoints` is not set",
+        ]
+    );
+    assert_eq!(
+        of(
+            "memory: {store: /m, models: {embed: {timeout: 5s}}}\nworkspaces: {etcd: {endpoints: ['a:1'], cache: {max_bytes: 7}}}\n"
+        ),
+        [
+            "warning promptd.yaml:1:38 `memory.models.embed.timeout` has no effect: `memory.models.embed.url` is not set",
+            "warning promptd.yaml:2:49 `workspaces.etcd.cache.max_bytes` has no effect: `workspaces.etcd.cache.dir` is not set",
+        ]
+    );
+    let by_flag = Overrides { memory: Some("/m".into()), ..Overrides::default() };
+    assert_eq!(warnings("memory: {held_vectors: 128MiB}\n", &by_flag), [""; 0]);
+    assert_eq!(of("memory: {store: /m, held_vectors: 128MiB}\nrecord: {}\notlp: ~\n"), [""; 0]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! A config with a fault ends the start with one report of all faults.
 
+#[cfg(feature = "record")]
+use super::support::Service;
 use super::support::{command, folder, ran, run};
 
 #[test]
@@ -88,4 +90,24 @@ fn a_config_that_is_not_utf_8_is_reported_with_its_line() {
         (output.code, output.err.as_str()),
         (2, "error: cannot read the config promptd.yaml: line 2 is not UTF-8\n")
     );
+}
+
+#[cfg(feature = "record")]
+#[test]
+fn a_setting_without_effect_is_warned_of_by_check_and_at_the_start() {
+    let text = "listen: 127.0.0.1:0\nworkspaces: {single: [ws]}\nrecord:\n  max_age: 1d\n";
+    let home = folder(&[("promptd.yaml", text), ("ws/AGENTS.md", "A.")]);
+    let said = "`record.max_age` has no effect: `record.dir` is not set";
+
+    let checked = run(home.path(), &["check", "ws", "--config", "promptd.yaml"]);
+    assert_eq!((checked.code, checked.err.as_str()), (0, ""));
+    for part in [said, "warning[SETTING_UNUSED]", "promptd.yaml:4:3", "max_age: 1d", "1 warning"] {
+        assert!(checked.out.contains(part), "{part}: {}", checked.out);
+    }
+    assert_eq!(run(home.path(), &["check", "ws", "--config", "promptd.yaml", "--deny-warnings"]).code, 1);
+
+    let mut service = Service::start(home.path(), &["serve", "--config", "promptd.yaml"]);
+    let log = service.wait_for_log("has no effect");
+    assert!(log.contains("WARN") && log.contains(said) && log.contains("promptd.yaml:4:3"), "{log}");
+    service.stop();
 }

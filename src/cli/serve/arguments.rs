@@ -8,6 +8,7 @@ use std::{
 #[cfg(feature = "inspector")]
 use promptd::config::InspectorListen;
 use promptd::config::{Config, Overrides, SingleWorkspace, bytes, log_level};
+use promptd_core::finding::Finding;
 use tracing_subscriber::filter::Targets;
 
 use crate::cli::{
@@ -71,7 +72,7 @@ impl Served {
         // Workspaces given by flags do not depend on the config of the folder that the command runs in.
         let by_flags = self.config.path.is_none() && (overrides.root.is_some() || !overrides.single.is_empty());
         let loaded = if by_flags {
-            Loaded { config: settings::parse(None, "", &overrides)?, file: None }
+            Loaded { config: settings::parse(None, "", &overrides)?, file: None, warnings: Vec::new() }
         } else {
             settings::load(&self.config, &overrides, false)?
         };
@@ -125,6 +126,14 @@ fn single(text: &str) -> Result<SingleWorkspace, Failure> {
     match folder::is_not_a_workspace(&single.folder, shown) {
         None => Ok(single),
         Some(mistake) => Err(Failure::run(format!("{mistake}; did you mean --workspaces {shown}?"))),
+    }
+}
+
+/// Warns of what the config may not mean, but for what was warned of `before`.
+pub(super) fn warn_of_settings(config: &Config, before: &[Finding]) {
+    for warning in config.warnings.iter().filter(|warning| !before.contains(warning)) {
+        let Finding { code, place, message, .. } = warning;
+        tracing::warn!(code = code.as_str(), %place, "{message}");
     }
 }
 

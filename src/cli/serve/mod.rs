@@ -92,6 +92,7 @@ struct Secrets {
 
 async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Logs) -> CommandResult {
     let config = &loaded.config;
+    arguments::warn_of_settings(config, &[]);
     arguments::warn_of_folders(config);
     let mut stop = StopSignals::listen()?;
     let (store, status) = (Arc::new(store(config)), Arc::new(Status::default()));

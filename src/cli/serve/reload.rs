@@ -18,7 +18,7 @@ use promptd_source::{Contents, FileSet, Source};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use super::{Secrets, descriptors, secrets};
+use super::{Secrets, arguments, descriptors, secrets};
 use crate::cli::{logs::Logs, settings};
 
 /// The settings in use, for `/debug/config`.
@@ -151,6 +151,7 @@ fn apply(next: &Config, reload: &Reload) {
     {
         source.set_settings(next.source.settings.clone());
     }
+    arguments::warn_of_settings(next, &before.warnings);
     for setting in before.changes(next) {
         if setting.reloads {
             tracing::info!(setting = setting.key, "changed");

@@ -86,6 +86,7 @@ fn root(node: &Node, folder: &Path, overrides: &Overrides, faults: &Faults) -> C
         record: record::options(section(&mut root, "record"), &base),
         log: log(section(&mut root, "log"), overrides),
         effective: effective(node, overrides),
+        warnings: Vec::new(),
     };
     root.finish();
     #[cfg(feature = "etcd")]

@@ -83,6 +83,8 @@ codes! {
     WrongType = "WRONG_TYPE", Error, "Give a value of the type named.";
     /// A value is not one of those allowed.
     InvalidValue = "INVALID_VALUE", Error, "Give a value that the message allows.";
+    /// A setting of the server has no effect, since the one that turns its part on is not set.
+    SettingUnused = "SETTING_UNUSED", Warning, "Set what the message names, or remove the setting.";
     /// `workspace.yaml` was removed or emptied, and its settings would be lost.
     ManifestEmpty = "MANIFEST_EMPTY", Error, "Save `workspace.yaml` with content; `{}` means all defaults.";
     /// YAML ended a value before a ` #`, or took its first word for an anchor: a part of the text may be missing.

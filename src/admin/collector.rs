@@ -9,7 +9,7 @@ use prometheus_client::{
     registry::Unit,
 };
 
-use promptd_core::finding::{Code, Finding, Severity};
+use promptd_core::finding::{Code, Severity};
 use promptd_source::{
     Mode, Status,
     store::{ResidentStatus, State, Store},
@@ -31,26 +31,15 @@ impl SourceCollector {
     fn workspaces(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let mut states: BTreeMap<&str, i64> = BTreeMap::from([("ready", 0), ("invalid", 0)]);
         let mut findings: BTreeMap<(Code, Severity), i64> = BTreeMap::new();
-        let mut count = |found: &[Finding]| {
-            for finding in found {
-                *findings.entry((finding.code, finding.severity)).or_default() += 1;
-            }
-        };
         for (_, state) in self.store.list() {
-            match &*state {
-                State::Ready(loaded) => {
-                    *states.entry("ready").or_default() += 1;
-                    count(&loaded.snapshot.findings);
-                }
-                State::Cold(cold) => {
-                    *states.entry("ready").or_default() += 1;
-                    count(&cold.outline.snapshot().findings);
-                }
-                State::Invalid(found) => {
-                    *states.entry("invalid").or_default() += 1;
-                    count(found);
-                }
-                State::Gone => {}
+            let name = match &*state {
+                State::Ready(_) | State::Cold(_) => "ready",
+                State::Invalid(_) => "invalid",
+                State::Gone => continue,
+            };
+            *states.entry(name).or_default() += 1;
+            for finding in state.findings().iter().chain(state.forecast()) {
+                *findings.entry((finding.code, finding.severity)).or_default() += 1;
             }
         }
         let mut family = encoder.encode_descriptor("workspaces", "Workspaces, by state", None, MetricType::Gauge)?;

@@ -57,6 +57,17 @@ pub(crate) fn get(address: &str, path: &str) -> (String, String) {
     (head.lines().next().unwrap().to_owned(), body.to_owned())
 }
 
+/// A call in JSON: the whole answer.
+fn post(address: &str, method: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = "host: localhost\r\nconnection: close\r\ncontent-type: application/json";
+    let length = body.len();
+    write!(stream, "POST /promptd.v1.{method} HTTP/1.1\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
 #[test]
 fn without_flags_it_serves_the_example_and_stops_cleanly() {
     let service = Service::start(&repository(), &["serve", "--listen", "127.0.0.1:0"]);
@@ -286,6 +297,34 @@ fn requests_that_are_no_calls_are_counted_by_what_is_wrong_with_them() {
 }
 
 #[test]
+fn what_limits_cut_is_in_the_log_in_the_metrics_and_in_answers() {
+    let home = folder(&[
+        ("ws/one/AGENTS.md", &"Rules of one. ".repeat(20)),
+        ("ws/one/workspace.yaml", "context: {max_chars_per_file: 100}\n"),
+    ]);
+    // Loaded, and not.
+    for resident in ["1MiB", "0"] {
+        let arguments = ["serve", "--workspaces", "ws", "--resident", resident];
+        let addresses = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+        let mut service = Service::start(home.path(), &[&arguments[..], &addresses].concat());
+        let log = service.wait_for_log("serving");
+        let admin = log.split("admin=").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+        let line = log.lines().find(|line| line.contains("CONTEXT_FILE_TRUNCATED"));
+        assert!(line.is_some_and(|line| line.contains("WARN") && line.contains("AGENTS.md")), "{log}");
+        let (_, metrics) = get(&admin, "/metrics");
+        let line = "promptd_workspace_findings{code=\"CONTEXT_FILE_TRUNCATED\",severity=\"warning\"} 1";
+        assert!(metrics.contains(line), "{metrics}");
+        let listed = post(&service.address(), "WorkspaceService/ListWorkspaces", "{}");
+        assert!(listed.contains("\"warnings\":1"), "{listed}");
+        let answer = post(&service.address(), "WorkspaceService/GetWorkspace", r#"{"workspaceId": "one"}"#);
+        assert!(answer.contains("CONTEXT_FILE_TRUNCATED") && answer.contains("\"warnings\":1"), "{answer}");
+        let answer = post(&service.address(), "WorkspaceService/ListRevisions", r#"{"workspaceId": "one"}"#);
+        assert!(answer.contains("\"warnings\":1"), "{answer}");
+        service.stop();
+    }
+}
+
+#[test]
 fn workspaces_that_are_not_loaded_are_called_and_listed_like_others() {
     let home = folder(&[
         ("ws/one/AGENTS.md", "Rules of one."),
@@ -296,16 +335,7 @@ fn workspaces_that_are_not_loaded_are_called_and_listed_like_others() {
     let mut service = Service::start(home.path(), &flags);
     let log = service.wait_for_log("serving");
     let admin = log.split("admin=").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
-    let post = |method: &str, body: &str| {
-        let mut stream = TcpStream::connect(service.address()).unwrap();
-        let head = "host: localhost\r\nconnection: close\r\ncontent-type: application/json";
-        let length = body.len();
-        write!(stream, "POST /promptd.v1.{method} HTTP/1.1\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}")
-            .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    };
+    let post = |method: &str, body: &str| post(&service.address(), method, body);
     let listed = |query: &str| post("WorkspaceService/ListWorkspaces", &format!("{{\"query\": \"{query}\"}}"));
     let all = listed("");
     assert!(all.contains("\"one\"") && all.contains("\"Harbor\"") && all.contains("\"contextSize\""), "{all}");

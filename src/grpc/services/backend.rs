@@ -27,7 +27,7 @@ use promptd_core::{
     workspace::{FileBytes, MANIFEST, ReadError, Snapshot},
     yaml::nearest,
 };
-use promptd_source::store::{Candidate, Loaded, Pinned, State, Store};
+use promptd_source::store::{Candidate, Cold, Loaded, Pinned, State, Store};
 
 /// The clock of turns that bring none, and of nothing else.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -181,7 +181,7 @@ pub(super) struct Found(Option<Arc<State>>);
 pub(super) fn workspace_view(id: &Id, state: &State, caller: &Caller) -> proto::Workspace {
     match state {
         State::Ready(loaded) => encode::workspace(id, &loaded.snapshot, loaded.at, caller.skill_access(None)),
-        State::Cold(cold) => encode::outline_summary(id, &cold.outline, cold.at, caller.skill_access(None)),
+        State::Cold(cold) => cold_summary(id, cold, caller),
         State::Invalid(faults) => encode::unusable_workspace(id, faults),
         State::Gone => encode::unusable_workspace(id, &[]),
     }
@@ -191,10 +191,14 @@ pub(super) fn workspace_view(id: &Id, state: &State, caller: &Caller) -> proto::
 pub(super) fn workspace_summary(id: &Id, state: &State, caller: &Caller) -> proto::Workspace {
     match state {
         State::Ready(loaded) => encode::workspace_summary(id, &loaded.snapshot, loaded.at, caller.skill_access(None)),
-        State::Cold(cold) => encode::outline_summary(id, &cold.outline, cold.at, caller.skill_access(None)),
+        State::Cold(cold) => cold_summary(id, cold, caller),
         State::Invalid(faults) => encode::unusable_workspace_summary(id, faults),
         State::Gone => encode::unusable_workspace_summary(id, &[]),
     }
+}
+
+fn cold_summary(id: &Id, cold: &Cold, caller: &Caller) -> proto::Workspace {
+    encode::outline_summary(id, &cold.outline, &cold.forecast, cold.at, caller.skill_access(None))
 }
 
 /// The most letters by which a misspelt id differs from the one that was meant.

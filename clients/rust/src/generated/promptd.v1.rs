@@ -1255,10 +1255,10 @@ pub struct Workspace {
     /// How many skills were found and are hidden by its settings.
     #[prost(uint32, tag = "9")]
     pub skills_hidden: u32,
-    /// All there is to say about its files.
+    /// All there is to say about its files, and what its prompts lose to limits where the turn sets nothing.
     #[prost(message, repeated, tag = "10")]
     pub findings: ::prost::alloc::vec::Vec<Finding>,
-    /// How many errors there are to say about its files; in lists too.
+    /// How many errors there are; in lists too.
     #[prost(uint32, tag = "11")]
     pub errors: u32,
     /// How many warnings; in lists too.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::proto;
 use promptd_core::{
-    finding::{Finding, Place},
+    finding::{Code, Finding, Place},
     globs::{NameGlobs, SkillFilter},
     id::Id,
     workspace::{HiddenLayers, SKILL_FILE, Skill, Snapshot, Visibility, is_in_skills},
@@ -86,13 +86,21 @@ impl SkillAccess<'_> {
         }
     }
 
-    /// The workspace's findings that the caller may see; one stands for those of hidden layers.
-    pub(super) fn findings(self, snapshot: &Snapshot) -> impl Iterator<Item = Cow<'_, Finding>> {
+    /// The workspace's findings that the caller may see, with the `forecast` of its prompts; one stands for those of hidden layers.
+    pub(super) fn findings<'f>(
+        self,
+        snapshot: &'f Snapshot,
+        forecast: &'f [Finding],
+    ) -> impl Iterator<Item = Cow<'f, Finding>> {
         let hidden = self.hidden_layers(snapshot);
-        let of_hidden = snapshot.findings.iter().filter(|finding| hidden.has(&finding.place));
+        // What is lost of all skills says nothing of those that the token admits, and may name others.
+        let is_of_all_skills = |finding: &&Finding| self.token.is_some() && finding.code == Code::SkillsTruncated;
+        let forecast = forecast.iter().filter(|finding| !is_of_all_skills(finding));
+        let all: Vec<_> = snapshot.findings.iter().chain(forecast).collect();
+        let of_hidden = all.iter().copied().filter(|finding| hidden.has(&finding.place));
         let instead = HiddenLayers::instead_of(of_hidden).map(Cow::Owned);
         let seen = move |finding: &&Finding| !hidden.has(&finding.place) && self.sees_finding(snapshot, finding);
-        snapshot.findings.iter().filter(seen).map(Cow::Borrowed).chain(instead)
+        all.into_iter().filter(seen).map(Cow::Borrowed).chain(instead)
     }
 }
 

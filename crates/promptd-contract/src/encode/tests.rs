@@ -1,13 +1,20 @@
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
+use jiff::Timestamp;
 use prost::Message as _;
 
 use super::*;
 use crate::proto;
 use promptd_core::{
-    profile::{CachePlacement, Stability},
-    prompt::{Behind, CachePlan, ConversationOrigin, Holder, Memo, Outcome, Position, SectionReport, Size, Source},
+    globs::{NameGlobs, SkillFilter},
+    id::Id,
+    profile::{CachePlacement, ProfileSet, Stability},
+    prompt::{
+        Behind, CachePlan, ConversationOrigin, Holder, Memo, Outcome, Position, Prepared, SectionReport, Size, Source,
+    },
+    settings::{Settings, SkillLimits},
     turn::{ConversationMessage, Role, ToolCall},
+    workspace::{Load, MemoryTree, load},
 };
 
 fn said() -> ConversationMessage {
@@ -166,4 +173,36 @@ fn findings_beyond_the_bound_are_counted() {
     let (_, read) = encoded(&prompt, &Shape::default());
     assert_eq!((read.findings.len(), &*read.findings[100].code), (101, "FINDINGS_OMITTED"));
     assert!(read.findings[100].message.starts_with("150 more"));
+}
+
+#[test]
+fn losses_of_all_skills_are_not_told_to_whoever_may_see_some() {
+    let skill = |name: &str| format!("---\nname: {name}\ndescription: Tells the {name}.\n---\n");
+    let tree = MemoryTree::new()
+        .file("AGENTS.md", "Rules. ".repeat(20))
+        .file("workspace.yaml", "context: {max_chars_per_file: 100}\n")
+        .file("skills/moon/SKILL.md", skill("moon"))
+        .file("skills/tides/SKILL.md", skill("tides"));
+    let id = Id::parse("harbor").unwrap();
+    let settings = Settings { skills: SkillLimits { max_shown: 1, ..SkillLimits::default() }, ..Settings::default() };
+    let files = Load {
+        id: &id,
+        root: "/harbor",
+        tree: &tree,
+        shared_skills: &[],
+        profiles: Arc::new(ProfileSet::built_in()),
+        settings: Arc::new(settings),
+        previous: None,
+    };
+    let snapshot = Prepared::from(load(&files).unwrap());
+    let codes = |access: SkillAccess<'_>| {
+        let workspace = super::workspace(&id, &snapshot, Timestamp::UNIX_EPOCH, access);
+        let codes: Vec<_> = workspace.findings.into_iter().map(|finding| finding.code).collect();
+        assert_eq!(workspace.warnings as usize, codes.len());
+        codes
+    };
+    assert_eq!(codes(SkillAccess::default()), ["CONTEXT_FILE_TRUNCATED", "SKILLS_TRUNCATED"]);
+    let allow = Some(NameGlobs::compile(["tides"]).unwrap());
+    let tides = SkillFilter { allow, ..SkillFilter::default() };
+    assert_eq!(codes(SkillAccess { token: Some(&tides), ..SkillAccess::default() }), ["CONTEXT_FILE_TRUNCATED"]);
 }

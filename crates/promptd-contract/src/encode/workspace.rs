@@ -11,17 +11,18 @@ use promptd_core::{
     canary,
     finding::Finding,
     id::Id,
+    prompt::Prepared,
     text::clamped,
     workspace::{ContextSize, Document, Outline, Snapshot},
 };
 
 /// With its context files and findings.
 #[must_use]
-pub fn workspace(id: &Id, snapshot: &Snapshot, loaded_at: Timestamp, access: SkillAccess<'_>) -> proto::Workspace {
+pub fn workspace(id: &Id, snapshot: &Prepared, loaded_at: Timestamp, access: SkillAccess<'_>) -> proto::Workspace {
     proto::Workspace {
         context_files: snapshot.context_files().map(context_file).collect(),
-        findings: findings(access.findings(snapshot)),
-        ..summary(id, snapshot, ContextSize::of(snapshot), loaded_at, access)
+        findings: findings(access.findings(snapshot, snapshot.forecast())),
+        ..summary(id, snapshot, snapshot.forecast(), ContextSize::of(snapshot), loaded_at, access)
     }
 }
 
@@ -29,29 +30,36 @@ pub fn workspace(id: &Id, snapshot: &Snapshot, loaded_at: Timestamp, access: Ski
 #[must_use]
 pub fn workspace_summary(
     id: &Id,
-    snapshot: &Snapshot,
+    snapshot: &Prepared,
     loaded_at: Timestamp,
     access: SkillAccess<'_>,
 ) -> proto::Workspace {
-    summary(id, snapshot, ContextSize::of(snapshot), loaded_at, access)
+    summary(id, snapshot, snapshot.forecast(), ContextSize::of(snapshot), loaded_at, access)
 }
 
-/// The same of a workspace that is not loaded.
+/// The same of a workspace that is not loaded, with the forecast of its prompts.
 #[must_use]
-pub fn outline_summary(id: &Id, outline: &Outline, loaded_at: Timestamp, access: SkillAccess<'_>) -> proto::Workspace {
-    summary(id, outline.snapshot(), outline.context(), loaded_at, access)
+pub fn outline_summary(
+    id: &Id,
+    outline: &Outline,
+    forecast: &[Finding],
+    loaded_at: Timestamp,
+    access: SkillAccess<'_>,
+) -> proto::Workspace {
+    summary(id, outline.snapshot(), forecast, outline.context(), loaded_at, access)
 }
 
 fn summary(
     id: &Id,
     snapshot: &Snapshot,
+    forecast: &[Finding],
     context: ContextSize,
     loaded_at: Timestamp,
     access: SkillAccess<'_>,
 ) -> proto::Workspace {
     let visible = || snapshot.skills.iter().filter(|skill| access.sees(skill));
     let shown = visible().filter(|skill| skill.is_shown()).count();
-    let [errors, warnings] = counts(access.findings(snapshot));
+    let [errors, warnings] = counts(access.findings(snapshot, forecast));
     let size = proto::Size { bytes: context.bytes as u64, chars: context.chars as u64, tokens: None };
     proto::Workspace {
         id: id.to_string(),
@@ -74,13 +82,13 @@ fn summary(
 /// A revision, and the paths that changed with it; `side`: which one of a canary it is.
 #[must_use]
 pub fn revision(
-    snapshot: &Snapshot,
+    snapshot: &Prepared,
     loaded_at: Timestamp,
     changed_paths: Vec<String>,
     side: Option<canary::Side>,
     access: SkillAccess<'_>,
 ) -> proto::Revision {
-    let [errors, warnings] = counts(access.findings(snapshot));
+    let [errors, warnings] = counts(access.findings(snapshot, snapshot.forecast()));
     proto::Revision {
         revision: snapshot.revision.to_string(),
         loaded_at: Some(timestamp(loaded_at)),

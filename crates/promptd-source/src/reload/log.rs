@@ -5,7 +5,6 @@ use std::{collections::BTreeSet, sync::Arc};
 use promptd_core::{
     finding::{Counts, Finding, Place, Severity},
     id::Id,
-    prompt::{forecast, may_lose},
     workspace::in_layer,
 };
 
@@ -16,21 +15,21 @@ use crate::{
 
 /// One line for a revision, and one for each finding that was not there before.
 pub(crate) fn log_change(id: &Id, before: Option<&State>, now: &State) {
-    if let State::Ready(new) = now {
-        let changed = match before {
-            Some(State::Ready(old)) => changed_paths(&old.snapshot, &new.snapshot),
+    // To make room it may have been unloaded already.
+    if let Some(new) = now.snapshot() {
+        let changed = match (before, now) {
+            (Some(State::Ready(old)), State::Ready(new)) => changed_paths(&old.snapshot, &new.snapshot),
             _ => Vec::new(),
         };
-        let forecast = if may_lose(&new.snapshot) { forecast(new.snapshot.shared()) } else { Vec::new() };
-        let Counts { errors, warnings, .. } = Counts::of(new.snapshot.findings.iter().chain(&forecast));
-        tracing::info!(target: LOG_TARGET, workspace = %id, revision = %new.snapshot.revision, ?changed, errors, warnings, "workspace loaded");
+        let Counts { errors, warnings, .. } = Counts::of(now.findings().iter().chain(now.forecast()));
+        tracing::info!(target: LOG_TARGET, workspace = %id, revision = %new.revision, ?changed, errors, warnings, "workspace loaded");
         // What will be cut is logged for every revision, whatever was logged for the one before.
-        for finding in &forecast {
+        for finding in now.forecast() {
             log_finding(id, finding);
         }
     }
     log_canary(id, before, now);
-    log_new_findings(id, before, now);
+    log_new_findings(id, before, now, State::findings);
 }
 
 /// One line for a canary that begins, and one for its end.
@@ -53,7 +52,8 @@ pub(crate) fn log_heirs<'c>(changes: impl Iterator<Item = (&'c Id, Option<&'c St
     let mut heirs = 0;
     for (id, before, now) in changes {
         heirs += 1;
-        log_new_findings(id, before, &now);
+        log_new_findings(id, before, &now, State::findings);
+        log_new_findings(id, before, &now, State::forecast);
     }
     if heirs > 0 {
         tracing::info!(target: LOG_TARGET, heirs, "workspaces have the new version of their layers");
@@ -61,10 +61,10 @@ pub(crate) fn log_heirs<'c>(changes: impl Iterator<Item = (&'c Id, Option<&'c St
 }
 
 /// What is said of a layer's file is in the lines of the layer.
-fn log_new_findings(id: &Id, before: Option<&State>, now: &State) {
+fn log_new_findings(id: &Id, before: Option<&State>, now: &State, of: impl Fn(&State) -> &[Finding]) {
     let of_layer = |finding: &Finding| matches!(&finding.place, Place::File { path, .. } if in_layer(path).is_some());
-    let old: BTreeSet<&Finding> = before.into_iter().flat_map(State::findings).collect();
-    for finding in now.findings().iter().filter(|finding| !old.contains(finding) && !of_layer(finding)) {
+    let old: BTreeSet<&Finding> = before.into_iter().flat_map(&of).collect();
+    for finding in of(now).iter().filter(|finding| !old.contains(finding) && !of_layer(finding)) {
         log_finding(id, finding);
     }
 }

@@ -154,7 +154,8 @@ impl Slot {
             return false;
         }
         let outline = Outline::of(&loaded.snapshot);
-        let cold = Arc::new(State::Cold(Arc::new(Cold { outline, at: loaded.at })));
+        let forecast = loaded.snapshot.forecast().into();
+        let cold = Arc::new(State::Cold(Arc::new(Cold { outline, forecast, at: loaded.at })));
         self.asked.store(false, Relaxed);
         self.held.store(Arc::default());
         self.current.store(Arc::clone(&cold));

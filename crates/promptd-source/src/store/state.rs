@@ -55,6 +55,8 @@ pub struct Candidate {
 pub struct Cold {
     /// All but its texts.
     pub outline: Outline,
+    /// What its prompts lose to limits.
+    pub forecast: Arc<[Finding]>,
     /// When it was published.
     pub at: Timestamp,
 }
@@ -69,12 +71,24 @@ pub enum Pinned {
 }
 
 impl State {
-    pub(crate) fn findings(&self) -> &[Finding] {
+    /// What there is to say of its files.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
         match self {
             Self::Ready(loaded) => &loaded.snapshot.findings,
             Self::Cold(cold) => &cold.outline.snapshot().findings,
             Self::Invalid(findings) => findings,
             Self::Gone => &[],
+        }
+    }
+
+    /// What its prompts lose to limits.
+    #[must_use]
+    pub fn forecast(&self) -> &[Finding] {
+        match self {
+            Self::Ready(loaded) => loaded.snapshot.forecast(),
+            Self::Cold(cold) => &cold.forecast,
+            Self::Invalid(_) | Self::Gone => &[],
         }
     }
 

@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     block_counts::{BlockCount, SharedCounts},
+    forecast::{forecast, may_lose},
     message::{JoinedMessage, Section},
 };
 use crate::{
@@ -34,6 +35,7 @@ pub struct Prepared {
     snapshot: Arc<Snapshot>,
     /// By the profile's place in its set; made at first use, since most workspaces of many are not asked for.
     profiles: OnceLock<Box<[OnceLock<PreparedProfile>]>>,
+    forecast: OnceLock<Box<[Finding]>>,
 }
 
 /// A profile over a snapshot, for a turn that sets nothing.
@@ -71,6 +73,13 @@ impl Prepared {
         &self.snapshot
     }
 
+    /// The findings that its plain prompts have besides its own: what limits cut. They are found at first use, by assembling where
+    /// a limit may be reached.
+    pub fn forecast(&self) -> &[Finding] {
+        let find = || if may_lose(&self.snapshot) { forecast(&self.snapshot).into() } else { Box::default() };
+        self.forecast.get_or_init(find)
+    }
+
     /// The profile's parts; `None`: the snapshot was loaded without it.
     pub(super) fn profile(&self, profile: &Profile) -> Option<&PreparedProfile> {
         let all = self.profiles.get_or_init(|| self.snapshot.profiles.iter().map(|_| OnceLock::new()).collect());
@@ -102,7 +111,7 @@ impl From<Snapshot> for Prepared {
 
 impl From<Arc<Snapshot>> for Prepared {
     fn from(snapshot: Arc<Snapshot>) -> Self {
-        Self { snapshot, profiles: OnceLock::new() }
+        Self { snapshot, profiles: OnceLock::new(), forecast: OnceLock::new() }
     }
 }
 

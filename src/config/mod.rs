@@ -286,10 +286,10 @@ impl Config {
         decoded.map_err(findings)
     }
 
-    /// The settings that differ in `next`, by key.
+    /// The settings that differ from these, which are by key.
     #[must_use]
-    pub fn changes(&self, next: &Self) -> Vec<&'static Setting> {
-        TABLE.iter().filter(|setting| self.effective.get(setting.key) != next.effective.get(setting.key)).collect()
+    pub fn changes(&self, from: &BTreeMap<&'static str, Value>) -> Vec<&'static Setting> {
+        TABLE.iter().filter(|setting| from.get(setting.key) != self.effective.get(setting.key)).collect()
     }
 
     /// Whether the config names no workspace.

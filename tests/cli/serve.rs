@@ -249,10 +249,37 @@ fn settings_and_tokens_are_reloaded_while_running() {
     assert!(log.contains("file=\"tokens\"") && log.contains("the last good version stays in use"), "{log}");
     write(&path, "");
     service.wait_for_log("promptd.yaml is empty");
+    write(&path, "# workspaces: {single: [../ws]}\n---\n# limits: {}\n");
+    service.wait_for_log("promptd.yaml has nothing but comments");
     let output = assemble_as("second-second-second", &service.address(), with_a_variable()).unwrap_err();
     assert!(output.message().contains("turn.variables"), "{output}");
     service.signal("-HUP");
     service.wait_for_log("looking at every file again");
+    service.stop();
+}
+
+#[test]
+fn a_setting_that_waits_for_a_restart_is_compared_with_what_runs() {
+    let config = |more: &str| {
+        format!("listen: 127.0.0.1:0\nadmin: {{listen: '127.0.0.1:0'}}\nworkspaces: {{single: [ws]}}\n{more}")
+    };
+    let home = folder(&[("promptd.yaml", &config("")), ("ws/AGENTS.md", "A.")]);
+    let path = home.path().join("promptd.yaml");
+    let mut service = Service::start(home.path(), &["serve", "--config", "promptd.yaml"]);
+    let log = service.wait_for_log("serving");
+    let admin = log.split("admin=").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    let in_use = |key: &str| -> String {
+        let (_, all) = get(&admin, "/debug/config");
+        all.lines().find(|line| line.contains(key)).unwrap().trim().trim_end_matches(',').to_owned()
+    };
+    let delay = in_use("drain.delay");
+    write(&path, &config("drain: {delay: 77ms}\nlog: {level: debug}\n"));
+    let log = service.wait_for_log("reloaded");
+    assert!(log.contains("setting=\"drain.delay\"") && log.contains("takes effect at the next start"), "{log}");
+    assert_eq!((in_use("drain.delay"), in_use("log.level")), (delay, "\"log.level\": \"debug\"".to_owned()));
+    write(&path, &config(""));
+    let log = service.wait_for_log("reloaded");
+    assert!(log.contains("setting=\"log.level\"") && !log.contains("drain.delay"), "{log}");
     service.stop();
 }
 

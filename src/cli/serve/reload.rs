@@ -1,19 +1,20 @@
 //! The server's own files, reloaded as they are saved: the reloadable part of the config, tokens and certificates.
 //!
 //! A file with a fault changes nothing: the last good version stays in use, the log says why, and a metric shows it
-//! until the file is fixed. So it is with one that is emptied.
+//! until the file is fixed. So it is with one that is emptied, or left with comments alone.
 
 use std::{
+    collections::BTreeMap,
     path::PathBuf,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use promptd::{
     admin::Metrics,
-    config::{Config, Overrides},
+    config::{Config, Overrides, Setting},
     grpc::Limits,
 };
-use promptd_core::finding::Finding;
+use promptd_core::{finding::Finding, yaml};
 use promptd_source::{Contents, FileSet, Source};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -21,30 +22,62 @@ use tokio::sync::watch;
 use super::{Secrets, arguments, descriptors, secrets};
 use crate::cli::{logs::Logs, settings};
 
-/// The settings in use, for `/debug/config`.
+/// The settings in use, for `/debug/config` and to compare a saved config with: those that wait for a restart are as they were at
+/// the start.
 #[derive(Clone)]
-pub(super) struct CurrentConfig(Arc<Mutex<Config>>);
+pub(super) struct CurrentConfig(Arc<Mutex<InUse>>);
+
+struct InUse {
+    effective: BTreeMap<&'static str, Value>,
+    source: promptd_source::Options,
+    warnings: Vec<Finding>,
+}
 
 impl CurrentConfig {
-    pub(super) fn new(config: &Config) -> Self {
-        Self(Arc::new(Mutex::new(config.clone())))
+    pub(super) fn new(Config { effective, source, warnings, .. }: &Config) -> Self {
+        let (effective, source, warnings) = (effective.clone(), source.clone(), warnings.clone());
+        Self(Arc::new(Mutex::new(InUse { effective, source, warnings })))
     }
 
     /// By key. Secrets are in files of their own, of which the settings have only the paths.
     pub(super) fn to_json(&self) -> Value {
-        let config = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        config.effective.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect::<Map<_, _>>().into()
+        let in_use = self.lock();
+        in_use.effective.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect::<Map<_, _>>().into()
     }
 
     /// What loading depends on.
     #[cfg(feature = "etcd")]
     pub(super) fn source(&self) -> promptd_source::Options {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).source.clone()
+        self.lock().source.clone()
     }
 
-    fn replace(&self, next: Config) -> Config {
-        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), next)
+    fn lock(&self) -> MutexGuard<'_, InUse> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Takes over what a saved config changes at once; what it differs in.
+    fn take(&self, next: &Config) -> Differing {
+        let mut in_use = self.lock();
+        let settings = next.changes(&in_use.effective);
+        for setting in settings.iter().filter(|setting| setting.reloads) {
+            if let Some(value) = next.effective.get(setting.key) {
+                in_use.effective.insert(setting.key, value.clone());
+            }
+        }
+        let loading = in_use.source.settings != next.source.settings;
+        in_use.source.settings = next.source.settings.clone();
+        let warnings = std::mem::replace(&mut in_use.warnings, next.warnings.clone());
+        Differing { settings, loading, warnings }
+    }
+}
+
+/// What a saved config differs in from the settings in use.
+struct Differing {
+    settings: Vec<&'static Setting>,
+    /// In what loading depends on.
+    loading: bool,
+    /// What was warned of before.
+    warnings: Vec<Finding>,
 }
 
 /// The parts of the service that a reload changes.
@@ -122,14 +155,24 @@ fn on_change(
 
 /// That each file with content still has some: one that is emptied by accident would turn limits off, or all callers away.
 fn has_no_emptied(before: &Contents, now: &Contents) -> Result<(), String> {
-    let is_blank = |contents: &Contents, path: &PathBuf| match contents.get(path) {
-        Some(Ok(bytes)) => bytes.trim_ascii().is_empty(),
-        _ => false,
+    let blank = |contents: &Contents, path: &PathBuf| match contents.get(path) {
+        Some(Ok(bytes)) => blank(bytes),
+        _ => None,
     };
-    match now.keys().find(|path| is_blank(now, path) && before.contains_key(*path) && !is_blank(before, path)) {
-        Some(path) => Err(format!("{} is empty: save it with content", path.display())),
-        None => Ok(()),
+    let emptied = |path: &PathBuf| {
+        let blank = blank(now, path).filter(|_| before.contains_key(path) && blank(before, path).is_none())?;
+        Some(format!("{} {blank}: save it with content", path.display()))
+    };
+    now.keys().find_map(emptied).map_or(Ok(()), Err)
+}
+
+/// How a file has no content, if it has none.
+fn blank(bytes: &[u8]) -> Option<&'static str> {
+    if bytes.trim_ascii().is_empty() {
+        return Some("is empty");
     }
+    let root = yaml::parse(std::str::from_utf8(bytes).ok()?).ok()?;
+    root.is_null().then_some("has nothing but comments")
 }
 
 fn reject(file: &'static str, fault: &str, metrics: &Metrics) {
@@ -145,14 +188,12 @@ fn on_a_line(findings: &[Finding]) -> String {
 fn apply(next: &Config, reload: &Reload) {
     reload.logs.set_level(&next.log.level);
     reload.limits.replace(&descriptors::within_limit(&next.grpc));
-    let before = reload.current.replace(next.clone());
-    if before.source.settings != next.source.settings
-        && let Some(source) = reload.source.get()
-    {
+    let differing = reload.current.take(next);
+    if let Some(source) = reload.source.get().filter(|_| differing.loading) {
         source.set_settings(next.source.settings.clone());
     }
-    arguments::warn_of_settings(next, &before.warnings);
-    for setting in before.changes(next) {
+    arguments::warn_of_settings(next, &differing.warnings);
+    for setting in differing.settings {
         if setting.reloads {
             tracing::info!(setting = setting.key, "changed");
         } else {

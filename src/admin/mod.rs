@@ -43,6 +43,9 @@ fn router(pages: Pages) -> Router {
         .route("/livez", get(|| async { "alive\n" }))
         .route("/readyz", get(ready))
         .route("/debug/config", get(config))
+        .method_not_allowed_fallback(|| async {
+            (StatusCode::METHOD_NOT_ALLOWED, "405: this is read by GET or HEAD\n")
+        })
         .with_state(Arc::new(pages))
 }
 
@@ -108,5 +111,17 @@ mod tests {
         assert_eq!(status, StatusCode::OK);
         assert!(body.contains("promptd_build_info") && body.ends_with("# EOF\n"), "{body}");
         assert_eq!(get(pages(Ok("ready")), "/prompts").await.0, StatusCode::NOT_FOUND);
+    }
+
+    #[tokio::test]
+    async fn a_page_that_is_posted_to_says_how_it_is_read() {
+        let request = Request::post("/metrics").body(Body::empty()).unwrap();
+        let response = router(pages(Ok("ready"))).oneshot(request).await.unwrap();
+        assert_eq!(
+            (response.status(), &response.headers()["allow"]),
+            (StatusCode::METHOD_NOT_ALLOWED, &"GET,HEAD".parse().unwrap())
+        );
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        assert_eq!(&body[..], b"405: this is read by GET or HEAD\n");
     }
 }

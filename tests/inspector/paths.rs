@@ -40,6 +40,10 @@ async fn each_kind_of_thing_is_asked_for_in_one_way() {
             let is_allowed = allowed.split(", ").any(|allowed| allowed == verb);
             assert_eq!(answer.status == 405, !is_allowed, "{verb} {path} {answer:?}");
             assert_eq!(answer.header("allow"), if is_allowed { "" } else { allowed }, "{verb} {path}");
+            if !is_allowed && verb != "HEAD" {
+                let text = String::from_utf8_lossy(&answer.body);
+                assert!(text.contains(&allowed.replace(", ", " or ")), "{verb} {path}: {text}");
+            }
         }
     }
 }

@@ -160,6 +160,7 @@ async fn what_only_shows_is_read_by_get_and_a_turn_is_not() {
 
 #[tokio::test]
 async fn what_is_no_call_is_answered_in_terms_of_http() {
+    const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
     let rig = Rig::start().await;
     for caller in Caller::both(rig.addr) {
         let about = caller.send("GET", "/", &[], "").await;
@@ -176,20 +177,23 @@ async fn what_is_no_call_is_answered_in_terms_of_http() {
             error["message"].as_str().unwrap().ends_with("did you mean `promptd.v1.PromptService/AssemblePrompt`?")
         );
 
-        for (path, verb, allowed) in
-            [(ASSEMBLE, "PUT", "POST"), (LIST, "DELETE", "GET, POST"), (WATCH, "OPTIONS", "POST")]
-        {
+        for (path, verb, allowed) in [
+            (ASSEMBLE, "PUT", "POST"),
+            (LIST, "DELETE", "GET, POST"),
+            (WATCH, "OPTIONS", "POST"),
+            (REFLECTION, "GET", "POST"),
+        ] {
             let answer = caller.send(verb, path, &[], "").await;
-            answer.refused(405, "unimplemented", "UNIMPLEMENTED");
+            let error = answer.refused(405, "unimplemented", "UNIMPLEMENTED");
             assert_eq!(answer.header("allow"), allowed);
+            assert_eq!(error["message"], format!("this is called by {}", allowed.replace(", ", " or ")));
         }
 
-        let reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
         for (path, given, accepted) in [
             (ASSEMBLE, "application/x-www-form-urlencoded", "application/json, application/proto"),
             (ASSEMBLE, "application/connect+json", "application/json, application/proto"),
             (WATCH, "application/json", "application/connect+json, application/connect+proto"),
-            (reflection, "application/json", "application/grpc"),
+            (REFLECTION, "application/json", "application/grpc"),
         ] {
             let answer = caller.send("POST", path, &[&format!("content-type: {given}")], "{}").await;
             let error = answer.refused(415, "unimplemented", "UNIMPLEMENTED");

@@ -80,7 +80,9 @@ async fn only_requests_that_can_be_answered_are_let_in() {
         for path in ["/mcp", "/mcp/harbor"] {
             assert_eq!(send("POST", path, list()).await.status, 200, "{path}");
             for verb in ["GET", "DELETE"] {
-                assert_eq!(send(verb, path, String::new()).await.status, 405, "{verb} {path}");
+                let answer = send(verb, path, String::new()).await;
+                let error = answer.refused(405, "unimplemented", "UNIMPLEMENTED");
+                assert_eq!((answer.header("allow"), &error["message"]), ("POST", &json!("this is called by POST")));
             }
         }
         for path in ["/mcp/", "/mcp/harbor/x", "/mcpx"] {

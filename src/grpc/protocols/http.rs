@@ -100,7 +100,7 @@ impl Http {
             Verb::GET => match procedure {
                 Some(procedure) if procedure.by_get => self.connect.get(procedure, request),
                 Some(_) => answer(wrong_verb("POST")),
-                None => answer(unknown(path)),
+                None => answer(no_procedure(path)),
             },
             Verb::POST => match (procedure, content_type) {
                 (Some(procedure), Some(content_type)) if content_type.fits(procedure) => {
@@ -117,7 +117,7 @@ impl Http {
             _ => match procedure {
                 Some(procedure) if procedure.by_get => answer(wrong_verb("GET, POST")),
                 Some(_) => answer(wrong_verb("POST")),
-                None => answer(unknown(path)),
+                None => answer(no_procedure(path)),
             },
         }
     }
@@ -148,12 +148,18 @@ fn about(verb: &Verb) -> Response<Body> {
     response
 }
 
+/// The answer to what is not posted to a path that the Connect protocol does not have: gRPC alone may.
+fn no_procedure(path: &str) -> Response<Body> {
+    if Method::of(path).service.is_some() { wrong_verb("POST") } else { unknown(path) }
+}
+
 fn unknown(path: &str) -> Response<Body> {
     connect::refuse(StatusCode::NOT_FOUND, Refused::Path, Method::unknown(path))
 }
 
-fn wrong_verb(allowed: &'static str) -> Response<Body> {
-    let why = format!("this method is called by {}", allowed.replace(", ", " or "));
+/// Says by which verbs an address is called.
+pub(super) fn wrong_verb(allowed: &'static str) -> Response<Body> {
+    let why = format!("this is called by {}", allowed.replace(", ", " or "));
     let mut response = connect::refuse(StatusCode::METHOD_NOT_ALLOWED, Refused::Verb, Error::Unimplemented(why));
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response

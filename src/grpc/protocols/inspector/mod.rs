@@ -27,7 +27,7 @@ use super::{
     Refused,
     account::{Account, BuiltIn},
     connect::{self, Connect, ContentType, Procedure},
-    http::wrong_type,
+    http::{wrong_type, wrong_verb},
 };
 use crate::grpc::{
     Limits, Options, Telemetry,
@@ -108,7 +108,7 @@ impl Service<Request<Body>> for InspectorService {
 const FORBIDDEN: &str =
     "403: this is for the inspector's own page, at an address of this server or a name of `grpc.hosts`\n";
 const NOT_FOUND: &str = "404: the inspector has no such page; it starts at /\n";
-const NOT_ALLOWED: &str = "405: this is asked for in another way\n";
+const NOT_ALLOWED: &str = "405: this is read by GET or HEAD\n";
 
 impl Shared {
     fn answer(&self, request: Request<Body>) -> ResponseFuture {
@@ -124,7 +124,7 @@ impl Shared {
         now(match (built_in, request.method()) {
             (Some(answer), &Verb::GET) => page(answer, Full::from),
             (Some(answer), &Verb::HEAD) => page(answer, |_| Full::default()),
-            (Some(_), _) => wrong_verb("GET, HEAD"),
+            (Some(_), _) => not_read(),
             (None, _) => refusal(StatusCode::NOT_FOUND, Refused::Path, NOT_FOUND),
         })
     }
@@ -178,8 +178,8 @@ fn refusal(status: StatusCode, refused: Refused, text: &'static str) -> Response
     response
 }
 
-fn wrong_verb(allowed: &'static str) -> Response<Body> {
+fn not_read() -> Response<Body> {
     let mut response = refusal(StatusCode::METHOD_NOT_ALLOWED, Refused::Verb, NOT_ALLOWED);
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
     response
 }

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use tonic::{Status, body::Body};
 use tonic_types::StatusExt as _;
 
-use super::{Refused, connect};
+use super::{Refused, connect, http::wrong_verb};
 use crate::grpc::{
     budget::Hold,
     pipeline::{Calls, Error, Method, REQUEST_TIMEOUT, ResponseFuture, collect},
@@ -87,7 +87,7 @@ fn method(name: &str) -> Method {
 /// An answer of the library's, marked where it refuses the request for what it is sent with.
 fn counted(mut answer: Response<Body>) -> Response<Body> {
     let refused = match answer.status() {
-        StatusCode::METHOD_NOT_ALLOWED => Refused::Verb,
+        StatusCode::METHOD_NOT_ALLOWED => return wrong_verb("POST"),
         StatusCode::NOT_ACCEPTABLE | StatusCode::UNSUPPORTED_MEDIA_TYPE => Refused::ContentType,
         _ => return answer,
     };

@@ -111,9 +111,10 @@ client-node: dist
 client-rust: dist
     PROMPTD_BIN={{shipped}} tests/clients/rust/run
 
-# Every command that the documents print, and the time to a first answer from an empty folder.
-documents: tools release
-    PROMPTD_BIN={{promptd}} tests/documents/run
+# Every command that the documents print, by the binary that is shipped: some need a feature that is off by default; and the time to
+# a first answer from an empty folder.
+documents: tools dist
+    PROMPTD_BIN={{shipped}} tests/documents/run
 
 # The inspector in a real browser: `just browser live` for one file of tests.
 browser *file: dist

@@ -289,6 +289,39 @@ fn settings_without_the_one_that_they_need_are_warned_of() {
     assert_eq!(of("memory: {store: /m, held_vectors: 128MiB}\nrecord: {}\notlp: ~\n"), [""; 0]);
 }
 
+/// What a reader gets who takes the `#` away.
+#[cfg(all(
+    feature = "etcd",
+    feature = "inspector",
+    feature = "mcp",
+    feature = "memory",
+    feature = "otlp",
+    feature = "record"
+))]
+#[test]
+fn every_setting_in_the_comments_of_the_example_is_one() {
+    let is_setting = |text: &str| {
+        text.trim_start().split_once(':').is_some_and(|(key, rest)| {
+            let is_key = key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            is_key && (rest.is_empty() || rest.starts_with(' '))
+        })
+    };
+    let uncommented = |line: &str| match line.split_once("# ") {
+        Some((indent, text)) if indent.trim().is_empty() && is_setting(text) => format!("{indent}{text}\n"),
+        _ => format!("{line}\n"),
+    };
+    let text: String = include_str!("../../config/promptd.yaml").lines().map(uncommented).collect();
+    let config = read(&text).unwrap();
+    assert_eq!(config.warnings, []);
+    let is_set = |key: &str| !config.effective[key].is_null() && config.effective[key] != json!([]);
+    for key in
+        ["workspaces.etcd.endpoints", "memory.store", "memory.models.summarise.url", "otlp.endpoint", "record.dir"]
+    {
+        assert!(is_set(key), "{key}");
+    }
+    assert_eq!(config.effective["mcp.enabled"], json!(false));
+}
+
 #[test]
 fn a_public_address_needs_callers_that_are_known() {
     let public = format!("listen: 0.0.0.0:50051\n{SERVE}");

@@ -159,6 +159,32 @@ async fn what_only_shows_is_read_by_get_and_a_turn_is_not() {
 }
 
 #[tokio::test]
+async fn an_id_that_is_missing_is_said_to_be() {
+    let rig = Rig::start().await;
+    let caller = Caller::new(rig.addr, Version::HTTP_11);
+    let grammar = "must be 1 to 64 of A-Z a-z 0-9 . _ -, and begin with a letter or digit";
+    for (path, body, field) in [
+        (ASSEMBLE, "{}", "workspace_id"),
+        (ASSEMBLE, r#"{"workspaceId": ""}"#, "workspace_id"),
+        ("/promptd.v1.WorkspaceService/GetWorkspace", "{}", "workspace_id"),
+        ("/promptd.v1.ProfileService/GetProfile", "{}", "name"),
+    ] {
+        let error = caller.json(path, body).await.refused(400, "invalid_argument", "INVALID_REQUEST");
+        let message = format!("invalid request: {field}: is required, and missing or empty: it {grammar}");
+        assert_eq!(error["message"], message, "{path} {body}");
+    }
+    let error = caller.json(ASSEMBLE, r#"{"workspaceId": "../x"}"#).await;
+    let error = error.refused(400, "invalid_argument", "INVALID_REQUEST");
+    assert_eq!(error["message"], format!("invalid request: workspace_id: {grammar}"));
+    for (method, kind) in [("ReadSkill", "skill"), ("ReadFile", "file")] {
+        let path = format!("/promptd.v1.WorkspaceService/{method}");
+        let answer = caller.json(&path, r#"{"workspaceId": "harbor"}"#).await;
+        let error = answer.refused(404, "not_found", &format!("{}_NOT_FOUND", kind.to_uppercase()));
+        assert_eq!(error["message"], format!("the request names no {kind}"));
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_call_is_answered_in_terms_of_http() {
     const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
     let rig = Rig::start().await;

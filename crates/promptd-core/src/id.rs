@@ -17,9 +17,16 @@ pub const PATTERN: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 impl Id {
     /// Checks `text` against the grammar.
     pub fn parse(text: &str) -> Result<Self, InvalidId> {
+        if text.is_empty() {
+            return Err(InvalidId::Empty);
+        }
         let first_ok = text.starts_with(|c: char| c.is_ascii_alphanumeric());
         let rest_ok = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'));
-        if first_ok && rest_ok && text.len() <= MAX_ID_CHARS { Ok(Self(text.into())) } else { Err(InvalidId) }
+        if first_ok && rest_ok && text.len() <= MAX_ID_CHARS {
+            Ok(Self(text.into()))
+        } else {
+            Err(InvalidId::Malformed)
+        }
     }
 
     /// The id as text.
@@ -41,13 +48,22 @@ impl std::borrow::Borrow<str> for Id {
     }
 }
 
-/// The text breaks the grammar of [`Id`].
+/// Why a text is no [`Id`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InvalidId;
+pub enum InvalidId {
+    /// There is none.
+    Empty,
+    /// It breaks the grammar.
+    Malformed,
+}
 
 impl fmt::Display for InvalidId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "must be 1 to {MAX_ID_CHARS} of A-Z a-z 0-9 . _ -, and begin with a letter or digit")
+        let start = match self {
+            Self::Empty => "is required, and missing or empty: it ",
+            Self::Malformed => "",
+        };
+        write!(f, "{start}must be 1 to {MAX_ID_CHARS} of A-Z a-z 0-9 . _ -, and begin with a letter or digit")
     }
 }
 
@@ -62,8 +78,8 @@ mod tests {
         for good in ["a", "harbor", "A.b_c-9", "9", &"x".repeat(64)] {
             assert!(Id::parse(good).is_ok(), "{good}");
         }
+        assert_eq!(Id::parse(""), Err(InvalidId::Empty));
         for bad in [
-            "",
             ".",
             "..",
             "../other",
@@ -79,7 +95,7 @@ mod tests {
             "a b",
             &"x".repeat(65),
         ] {
-            assert_eq!(Id::parse(bad), Err(InvalidId), "{bad:?}");
+            assert_eq!(Id::parse(bad), Err(InvalidId::Malformed), "{bad:?}");
         }
     }
 }

@@ -185,6 +185,7 @@ impl Error {
     pub(super) fn message(&self) -> String {
         match self {
             Self::Invalid(violations) => summary("invalid request", violations.iter().map(ToString::to_string)),
+            Self::Missing { kind, name } if name.is_empty() => format!("the request names no {kind}"),
             Self::Missing { kind, name } => format!("there is no {kind} `{}`", shown(name)),
             Self::UnknownWorkspace { id, nearest } => {
                 let hint = nearest.as_ref().map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();

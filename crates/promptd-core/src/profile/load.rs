@@ -153,8 +153,10 @@ impl Source {
         let mut faults = self.faults.clone();
         let Some(raw) = self.raw.clone() else { return (None, faults) };
         let Ok(name) = Id::parse(self.name()) else {
-            faults
-                .push(self.start().fault(Code::ProfileInvalid, format!("the profile's name {}", crate::id::InvalidId)));
+            faults.push(
+                self.start()
+                    .fault(Code::ProfileInvalid, format!("the profile's name {}", crate::id::InvalidId::Malformed)),
+            );
             return (None, faults);
         };
         let mut text = self.text.to_string();

@@ -10,7 +10,7 @@ use std::{
 use clap::Subcommand;
 use promptd::config::Overrides;
 use promptd_core::{finding::escape, id::Id, text::thousands, turn::ConversationMessage};
-use promptd_memory::{Checked, Lines, Options, SessionKey, SqliteStore, Store, StoreError};
+use promptd_memory::{Checked, Lines, Options, Refused, SessionKey, SqliteStore, Store, StoreError};
 
 use super::{
     CommandResult, Failure, counted, print,
@@ -160,10 +160,8 @@ fn import(dir: &Path, file: &Path, key: &SessionKey) -> Result<(), Failure> {
     let flush = |batch: &mut Vec<ConversationMessage>| {
         let appended = if batch.is_empty() { return Ok(0) } else { store.append(key, std::mem::take(batch), None) };
         appended.wait().map(|appended| appended.stored).map_err(|error| match error {
-            StoreError::Differs(_) | StoreError::OutOfOrder(_) => Failure::input(format!(
-                "error: session `{}` has other messages of the same ids: import the file to another one with --session",
-                key.session
-            )),
+            StoreError::Differs(Refused { id, .. }) => clash(key, &id, "has another message of the id"),
+            StoreError::OutOfOrder(Refused { id, .. }) => clash(key, &id, "has a later message of the file already,"),
             error => Failure::run(error),
         })
     };
@@ -183,4 +181,12 @@ fn import(dir: &Path, file: &Path, key: &SessionKey) -> Result<(), Failure> {
     stored += flush(&mut batch)?;
     let known = if stored < read { format!(", {} had been before", thousands(read - stored)) } else { String::new() };
     print(format_args!("stored {} in `{key}`{known}\n", counted(stored, "message")))
+}
+
+/// That a session has a message of the file in a way that does not go with it.
+fn clash(key: &SessionKey, id: &str, how: &str) -> Failure {
+    let (session, id) = (&key.session, escape(id));
+    Failure::input(format!(
+        "error: session `{session}` {how} `{id}`: import the file to another session with --session"
+    ))
 }

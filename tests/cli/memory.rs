@@ -41,7 +41,12 @@ fn a_file_is_imported_once_and_can_be_resumed() {
     assert_eq!(memory(home, &["check"]), (0, "1 session, 3 messages\n".into()));
     write(&home.join("chat.jsonl"), "{\"role\":\"user\",\"content\":\"Other.\"}\n");
     let (code, text) = import(home, "chat.jsonl");
-    assert!(code == 1 && text.contains("session `chat` has other messages of the same ids"), "{text}");
+    assert!(
+        code == 1
+            && text
+                .contains("session `chat` has another message of the id `line-1`: import the file to another session"),
+        "{text}"
+    );
     write(&home.join("bad.jsonl"), &format!("{LINES}{{\"role\":\"robot\"}}\n"));
     let (code, text) = import(home, "bad.jsonl");
     assert!(code == 1 && text.starts_with("error: bad.jsonl:3: `role` must be one of"), "{text}");
@@ -68,7 +73,7 @@ fn a_backup_is_made_while_the_service_runs_and_put_back_when_it_does_not() {
     assert_eq!(restored, (0, "restored 1 session, 2 messages\n".into()));
     assert!(memory(home, &["vacuum"]).1.contains(" bytes became "));
     let (code, text) = memory(home, &["check", "--dir", "nowhere"]);
-    assert!(code == 2 && text.contains("there is none in nowhere"), "{text}");
+    assert!(code == 2 && text.contains("there is no store in nowhere"), "{text}");
     fs::write(home.join("data/memory/conversations.db"), "not a database, but a text of some length").unwrap();
     let (code, text) = memory(home, &["check"]);
     assert!(code == 1 && text.contains("the store is damaged"), "{text}");

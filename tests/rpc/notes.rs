@@ -137,7 +137,7 @@ async fn without_a_model_nothing_is_summed_up_and_the_list_says_so() {
     assert_eq!(notes_of(&answer), None);
     let listed = list(&rig).await;
     assert_eq!(listed.summaries, []);
-    assert_eq!(listed.fault, "no model says summaries here: `memory.models.summarise` names none");
+    assert_eq!(listed.fault, "no model makes summaries here: `memory.models.summarise` of the server names none");
     let bad = proto::ListNotesSummariesRequest { workspace_id: "no id".into() };
     refused(rig.sessions().await.list_notes_summaries(bad).await, Code::InvalidArgument, "INVALID_REQUEST");
 }

@@ -107,11 +107,17 @@ async fn every_error_has_its_code_and_its_reason() {
     let moved = proto::AppendMessagesRequest { expected_position: Some(2), ..append("s", users(9..10)) };
     let moved = refused(sessions.append_messages(moved).await, Code::Aborted, "SESSION_MOVED");
     assert_eq!(moved.get_details_error_info().unwrap().metadata["position"], "3");
+    assert_eq!(moved.message(), "session `s`: it is at position 3, not at the expected one: another writer was there");
     let other = append("s", vec![user("m1", "SECRET")]);
     let other = refused(sessions.append_messages(other).await, Code::AlreadyExists, "MESSAGE_DIFFERS");
-    assert!(!other.message().contains("SECRET"));
+    assert_eq!(
+        other.message(),
+        "session `s`: messages[0] (id `m1`) has the id of a stored message that says something else: a new message needs an id of \
+         its own"
+    );
     let order = append("s", vec![user("new", ""), user("m1", "text 1")]);
-    refused(sessions.append_messages(order).await, Code::FailedPrecondition, "MESSAGE_OUT_OF_ORDER");
+    let order = refused(sessions.append_messages(order).await, Code::FailedPrecondition, "MESSAGE_OUT_OF_ORDER");
+    assert_eq!(order.message(), "session `s`: messages[1] (id `m1`) is stored already, and a new one comes before it");
     refused(sessions.append_messages(append("s", vec![])).await, Code::InvalidArgument, "INVALID_REQUEST");
     let nowhere = proto::AppendMessagesRequest { workspace_id: "harbour".into(), ..append("s", users(0..1)) };
     refused(sessions.append_messages(nowhere).await, Code::NotFound, "WORKSPACE_NOT_FOUND");
@@ -129,8 +135,15 @@ async fn every_error_has_its_code_and_its_reason() {
         new_session_id: to.into(),
         at_position: None,
     };
-    refused(sessions.fork_session(fork("s")).await, Code::AlreadyExists, "SESSION_EXISTS");
-    refused(sessions.fork_session(fork("")).await, Code::InvalidArgument, "INVALID_REQUEST");
+    sessions.fork_session(fork("t")).await.unwrap();
+    let exists = refused(sessions.fork_session(fork("t")).await, Code::AlreadyExists, "SESSION_EXISTS");
+    assert_eq!(exists.message(), "session `t`: it exists already: give the fork another id");
+    let unnamed = refused(sessions.fork_session(fork("")).await, Code::InvalidArgument, "INVALID_REQUEST");
+    assert!(
+        unnamed
+            .message()
+            .starts_with("invalid request: new_session_id: is required, and missing or empty: it must be 1 to 64")
+    );
     let cut = proto::TruncateSessionRequest {
         workspace_id: "harbor".into(),
         session_id: "s".into(),

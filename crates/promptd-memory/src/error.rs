@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-/// Why a call of a store fails. No text here has anything of a message in it.
+use promptd_core::text::inline::inline;
+
+/// Why a call of a store fails. No text here has anything of a message in it but its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreError {
     /// There is no such session.
@@ -11,10 +13,10 @@ pub enum StoreError {
     NoPosition(u64),
     /// The session is not at the position that its writer expects, but at this one.
     Moved(u64),
-    /// A message, by its place in the call, has the id of one that is stored and says something else.
-    Differs(usize),
-    /// A message, by its place in the call, is stored already, after one that is new.
-    OutOfOrder(usize),
+    /// A message has the id of one that is stored and says something else.
+    Differs(Refused),
+    /// A message is stored already, after one that is new.
+    OutOfOrder(Refused),
     /// There is a session of this name already.
     Exists,
     /// A truncation would remove more than [`MAX_TRUNCATED`](crate::MAX_TRUNCATED) messages: this many.
@@ -33,26 +35,57 @@ pub enum StoreError {
     Failed(String),
 }
 
+/// A message of a call that refuses it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Its place in the call.
+    pub index: usize,
+    /// Its id.
+    pub id: String,
+}
+
+impl Refused {
+    /// The message at a place.
+    #[must_use]
+    pub fn new(index: usize, id: &str) -> Self {
+        Self { index, id: id.to_owned() }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// The most characters of an id that are shown.
+        const SHOWN: usize = 80;
+        write!(f, "messages[{}] (id `{}`)", self.index, inline(&self.id, SHOWN).text)
+    }
+}
+
+/// What is said of a session does not name it: the caller does.
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSession => f.write_str("there is no such session"),
             Self::NoPosition(position) => {
-                write!(f, "the session has no position {position}: it never had, or a truncation removed it")
+                write!(f, "there is no position {position}: there never was, or a truncation removed it")
             }
-            Self::Moved(position) => write!(f, "the session is at position {position}: another writer was there"),
-            Self::Differs(index) => {
-                write!(f, "messages[{index}] has the id of a stored message that says something else")
+            Self::Moved(position) => {
+                write!(f, "it is at position {position}, not at the expected one: another writer was there")
             }
-            Self::OutOfOrder(index) => write!(f, "messages[{index}] is stored already, and a new one comes before it"),
-            Self::Exists => f.write_str("there is a session of this name already"),
+            Self::Differs(message) => {
+                write!(
+                    f,
+                    "{message} has the id of a stored message that says something else: a new message needs an id of its own"
+                )
+            }
+            Self::OutOfOrder(message) => write!(f, "{message} is stored already, and a new one comes before it"),
+            Self::Exists => f.write_str("it exists already: give the fork another id"),
             Self::RemovesTooMany(count) => write!(
                 f,
                 "it would remove {count} messages; at most {} are removed at once: fork the session instead",
                 crate::MAX_TRUNCATED
             ),
             Self::Busy => f.write_str("too many calls wait for the store"),
-            Self::TooLong => f.write_str("it took too long to find an answer"),
+            Self::TooLong => f.write_str("the store took too long to answer"),
             Self::Full => f.write_str("the disk of the store is full"),
             Self::Damaged(why) => write!(f, "the store is damaged: {why}"),
             Self::Unusable(why) => write!(f, "the store cannot be used: {why}"),

@@ -23,7 +23,7 @@ pub mod suite;
 mod vectors;
 mod watchers;
 
-pub use error::StoreError;
+pub use error::{Refused, StoreError};
 pub use jsonl::{LineError, Lines, line};
 pub use notes::{MAX_NOTES_SUMMARIES, Notes, NotesSummary, StoredNotesSummary};
 pub use segments::{

@@ -13,7 +13,8 @@ use promptd_core::{
 };
 
 use crate::{
-    Appended, MAX_TRUNCATED, PageOfMessages, PageOfSessions, Recall, SessionKey, Store, StoreError, StoredMessage,
+    Appended, MAX_TRUNCATED, PageOfMessages, PageOfSessions, Recall, Refused, SessionKey, Store, StoreError,
+    StoredMessage,
 };
 
 /// A test, with its name.
@@ -147,12 +148,12 @@ fn refused_appends(store: &dyn Store) {
         vec![user("m0"), message, user("new")]
     };
     for (messages, error) in [
-        (other(|message| message.content.push('!')), StoreError::Differs(1)),
-        (other(|message| message.role = Role::Assistant), StoreError::Differs(1)),
-        (other(|message| message.tool_call_id = "c".into()), StoreError::Differs(1)),
-        (other(|message| message.tool_calls.push(ToolCall::default())), StoreError::Differs(1)),
-        (vec![user("new"), user("m2")], StoreError::OutOfOrder(1)),
-        (vec![user("m2"), user("m1"), user("new")], StoreError::OutOfOrder(1)),
+        (other(|message| message.content.push('!')), StoreError::Differs(Refused::new(1, "m1"))),
+        (other(|message| message.role = Role::Assistant), StoreError::Differs(Refused::new(1, "m1"))),
+        (other(|message| message.tool_call_id = "c".into()), StoreError::Differs(Refused::new(1, "m1"))),
+        (other(|message| message.tool_calls.push(ToolCall::default())), StoreError::Differs(Refused::new(1, "m1"))),
+        (vec![user("new"), user("m2")], StoreError::OutOfOrder(Refused::new(1, "m2"))),
+        (vec![user("m2"), user("m1"), user("new")], StoreError::OutOfOrder(Refused::new(1, "m1"))),
     ] {
         assert_eq!(store.append(&key("s"), messages, None).wait(), Err(error));
     }

@@ -8,7 +8,7 @@ use super::{
     sessions::{self, LIVE, SessionRow, moment, natural},
     words::Words,
 };
-use crate::{Appended, Session, SessionKey, StoreError, StoredMessage};
+use crate::{Appended, Refused, Session, SessionKey, StoreError, StoredMessage};
 
 /// Appends those of the messages that are new.
 pub(super) fn append(
@@ -79,11 +79,11 @@ fn known(connection: &Connection, row: &SessionRow, messages: &[ConversationMess
         });
         match stored.optional()? {
             None => {}
-            Some((_, false)) => return Err(StoreError::Differs(index)),
+            Some((_, false)) => return Err(StoreError::Differs(Refused::new(index, &message.id))),
             Some((position, true)) => {
                 let in_order = known.len() == index && known.last().is_none_or(|&last| last < position);
                 if !in_order {
-                    return Err(StoreError::OutOfOrder(index));
+                    return Err(StoreError::OutOfOrder(Refused::new(index, &message.id)));
                 }
                 known.push(position);
             }

@@ -110,9 +110,12 @@ fn check_file(database: &Path) -> Result<Checked, StoreError> {
     if checked.faults.is_empty() {
         count(&transaction, &mut checked)?;
         let damaged = segments::damaged(&transaction, MAX_FAULTS - checked.faults.len())?;
-        checked.faults.extend(damaged.iter().map(|session| format!("session {session} has a tree that is none")));
+        checked
+            .faults
+            .extend(damaged.iter().map(|session| format!("the summaries of session {session} do not fit together")));
         let damaged = vectors::damaged_sessions(&transaction, MAX_FAULTS.saturating_sub(checked.faults.len()))?;
-        let damaged = damaged.iter().map(|session| format!("session {session} has other vectors than it should"));
+        let damaged =
+            damaged.iter().map(|session| format!("session {session} lacks vectors of its messages, or has others"));
         checked.faults.extend(damaged);
     }
     Ok(checked)
@@ -133,7 +136,9 @@ fn count(connection: &Connection, checked: &mut Checked) -> Result<(), StoreErro
         checked.messages += natural(count);
         let is_whole = (count, bytes) == (number(4)?, number(5)?) && number(6)? < position && number(7)? == count - 1;
         if !is_whole && checked.faults.len() < MAX_FAULTS {
-            checked.faults.push(format!("session {} has other messages than it should", row.get::<_, String>(0)?));
+            checked
+                .faults
+                .push(format!("session {} lacks messages, or has others than it was given", row.get::<_, String>(0)?));
         }
     }
     Ok(())

@@ -45,7 +45,7 @@ impl Folder {
         if is_file(&folder.database()) {
             return Ok(folder);
         }
-        Err(StoreError::Unusable(format!("there is none in {}", dir.display())))
+        Err(StoreError::Unusable(format!("there is no store in {}", dir.display())))
     }
 
     pub(super) fn database(&self) -> PathBuf {

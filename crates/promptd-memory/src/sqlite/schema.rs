@@ -185,7 +185,7 @@ pub(super) fn check(connection: &Connection) -> Result<(), StoreError> {
     match version(connection)? {
         version if version == MIGRATIONS.len() => Ok(()),
         version => Err(StoreError::Unusable(format!(
-            "its files are of version {version}, and this promptd writes version {}: start it once with them",
+            "its files are of version {version}, and this promptd has version {}: start `promptd serve` with them once, which brings them up to it",
             MIGRATIONS.len()
         ))),
     }

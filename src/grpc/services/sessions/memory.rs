@@ -75,7 +75,8 @@ pub(in crate::grpc) fn failure(error: StoreError, session: Option<&Id>, retry: D
         StoreError::Damaged(_) | StoreError::Unusable(_) | StoreError::Failed(_) => {
             "the store of conversations cannot be used now; the server's log says why".to_owned()
         }
-        error => error.to_string(),
+        StoreError::Full | StoreError::TooLong => error.to_string(),
+        error => session.map_or_else(|| error.to_string(), |session| format!("session `{session}`: {error}")),
     };
     Error::Part { code, reason, message, metadata: position }
 }

@@ -45,7 +45,7 @@ use promptd_source::store::State;
 const MAX_PAGE_BYTES: usize = 1 << 20;
 
 /// Why no notes are summed up.
-const NO_SUMMARISER: &str = "no model says summaries here: `memory.models.summarise` names none";
+const NO_SUMMARISER: &str = "no model makes summaries here: `memory.models.summarise` of the server names none";
 
 pub(super) struct SessionService {
     pub(super) backend: Backend,
@@ -173,7 +173,10 @@ impl session_service_server::SessionService for SessionService {
         let to = to.map_err(|fault| Error::invalid("new_session_id", fault.to_string()))?;
         self.must_exist(&key.workspace, &caller)?;
         let session = self.memory.store()?.fork(&key, request.at_position, &to).await;
-        let session = session.map_err(|error| self.failure(error, &key))?;
+        let session = session.map_err(|error| {
+            let of = if error == StoreError::Exists { &to } else { &key.session };
+            memory::failure(error, Some(of), self.limits.retry())
+        })?;
         Ok(Response::new(proto::ForkSessionResponse { session: Some(encode::session(&session)) }))
     }
 

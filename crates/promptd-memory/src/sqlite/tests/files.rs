@@ -67,5 +67,5 @@ fn vacuum_gives_room_back() {
     assert!(after < before / 5, "{before} {after}");
     assert_eq!(all(&open(home.path()), &key("t")).len(), 1);
     let nothing = vacuum(&home.path().join("none")).unwrap_err();
-    assert!(matches!(nothing, StoreError::Unusable(why) if why.starts_with("there is none in")));
+    assert!(matches!(nothing, StoreError::Unusable(why) if why.starts_with("there is no store in")));
 }

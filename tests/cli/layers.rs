@@ -1,6 +1,6 @@
 //! Workspaces that extend others, offline: their layers are beside them, or where the config says.
 
-use super::support::{folder, run};
+use super::support::{Service, folder, run, write};
 
 const SITE: &[(&str, &str)] = &[
     (
@@ -68,4 +68,24 @@ fn a_difference_is_between_prompts_of_all_layers() {
     let ran = run(home.path(), &["diff", "all/agent", "all/edited"]);
     assert!(ran.out.contains("Never promise a refund."), "{ran:?}");
     assert!(!ran.out.contains("LAYER_UNAVAILABLE"), "{ran:?}");
+}
+
+#[test]
+fn what_an_edit_of_a_layer_has_cut_of_its_heirs_is_logged_once_for_each() {
+    let home = folder(&[
+        ("all/org/workspace.yaml", "extendable_by: ['*']\n"),
+        ("all/org/AGENTS.md", "Be kind.\n"),
+        ("all/agent/workspace.yaml", "extends: [org]\ncontext: {max_chars_total: 300}\n"),
+        ("all/agent/SOUL.md", &"The harbour opens at six. ".repeat(10)),
+    ]);
+    let arguments = ["serve", "--workspaces", "all", "--listen", "127.0.0.1:0"];
+    let mut service = Service::start(home.path(), &arguments);
+    let log = service.wait_for_log("serving");
+    assert!(!log.contains("CONTEXT_FILE_TRUNCATED"), "{log}");
+    write(&home.path().join("all/org/AGENTS.md"), &"Be kind. ".repeat(20));
+    let log = service.wait_for_log("have the new version of their layers");
+    let cut = log.lines().filter(|line| line.contains("CONTEXT_FILE_TRUNCATED"));
+    let cut: Vec<_> = cut.filter(|line| line.contains("WARN") && line.contains("workspace=agent")).collect();
+    assert!(matches!(cut[..], [a, b] if a.contains("AGENTS.md cut") && b.contains("SOUL.md cut")), "{log}");
+    service.stop();
 }

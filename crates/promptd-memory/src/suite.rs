@@ -243,14 +243,16 @@ fn lists_of_sessions(store: &dyn Store) {
 
 fn windows(store: &dyn Store) {
     append(store, "s", users(0..100));
-    let window = |position, count: usize| {
+    append(store, "long", users(0..400));
+    let window_of = |session, position, count: usize| {
         let mut left = count;
         let tail = move |_: &ConversationMessage, _: bool| {
             left -= 1;
             left > 0
         };
-        store.window(&key("s"), position, 0, Box::new(tail)).wait().unwrap()
+        store.window(&key(session), position, 0, Box::new(tail)).wait().unwrap()
     };
+    let window = |position, count| window_of("s", position, count);
     let newest = window(None, 3);
     assert_eq!((newest.position, newest.first_index, newest.messages), (100, 97, users(97..100)));
     assert_eq!(newest.positions, [97, 98, 99]);
@@ -259,6 +261,13 @@ fn windows(store: &dyn Store) {
     assert_eq!(window(Some(2), 5).messages, users(0..2));
     let nothing = window(Some(0), 5);
     assert_eq!((nothing.position, nothing.first_index, nothing.messages), (0, 0, vec![]));
+    // A store may read them in parts.
+    for count in [1, 15, 16, 17, 63, 64, 65, 79, 80, 81, 144, 145, 399, 400, 401] {
+        let first = 400_u64.saturating_sub(count as u64);
+        let window = window_of("long", None, count);
+        assert_eq!((window.first_index, window.messages), (first, users(first..400)), "{count}");
+        assert_eq!(window.positions, (first..400).collect::<Vec<_>>(), "{count}");
+    }
     let refused =
         |position| store.window(&key("s"), Some(position), 0, Box::new(|_: &ConversationMessage, _: bool| true)).wait();
     assert_eq!(refused(101), Err(StoreError::NoPosition(101)));

@@ -2,14 +2,16 @@
 
 use std::{fs, path::Path};
 
-use promptd::config::TABLE;
+use promptd::{config::TABLE, features::FEATURES};
 use promptd_core::yaml;
 use serde_json::{Value, json};
 
 use crate::readers::Kind;
 
 /// Whether the config has the keys of all optional features.
-pub(crate) const WITH_EVERY_FEATURE: bool = cfg!(all(feature = "etcd", feature = "memory"));
+pub(crate) fn with_every_feature() -> bool {
+    FEATURES.iter().all(|feature| feature.is_built)
+}
 
 pub(crate) fn files(kind: Kind) -> Vec<Value> {
     let mut files = match kind {
@@ -23,7 +25,7 @@ pub(crate) fn files(kind: Kind) -> Vec<Value> {
         Kind::Skill => vec![front_matter("src/cli/init/SKILL.md")],
     };
     files.push(read(&format!("tests/schema/whole/{}.yaml", kind.name())));
-    if kind == Kind::Config && WITH_EVERY_FEATURE {
+    if kind == Kind::Config && with_every_feature() {
         files.push(read("tests/schema/whole/config-of-features.yaml"));
     }
     files

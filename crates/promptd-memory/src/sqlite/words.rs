@@ -7,7 +7,7 @@
 use std::iter::repeat_with;
 
 use promptd_core::{id::Id, turn::Role};
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use siphasher::sip::SipHasher24;
 
 use super::{messages, sessions::natural, terms};
@@ -32,16 +32,21 @@ pub(super) struct Words<'c> {
 impl<'c> Words<'c> {
     /// Of a workspace; `None`: nothing was ever said there.
     pub(super) fn of(connection: &'c Connection, workspace: &Id) -> Result<Option<Self>, StoreError> {
-        let mut statement = connection.prepare_cached("SELECT key FROM workspaces WHERE id = ?1")?;
-        let key = statement.query_row([workspace.as_str()], |row| row.get(0)).optional()?;
-        key.map(|workspace| Ok(Self { connection, workspace, hasher: hasher(connection)? })).transpose()
+        let sql = "SELECT key, (SELECT words FROM secrets) FROM workspaces WHERE id = ?1";
+        let mut statement = connection.prepare_cached(sql)?;
+        Ok(statement.query_row([workspace.as_str()], |row| Self::read(connection, row)).optional()?)
     }
 
     /// Of the workspace that a session belongs to.
     pub(super) fn of_session(connection: &'c Connection, session: i64) -> Result<Self, StoreError> {
-        let sql = "SELECT w.key FROM sessions s JOIN workspaces w ON w.id = s.workspace WHERE s.key = ?1";
-        let workspace = connection.prepare_cached(sql)?.query_row([session], |row| row.get(0))?;
-        Ok(Self { connection, workspace, hasher: hasher(connection)? })
+        let sql = "SELECT w.key, (SELECT words FROM secrets)
+             FROM sessions s JOIN workspaces w ON w.id = s.workspace WHERE s.key = ?1";
+        Ok(connection.prepare_cached(sql)?.query_row([session], |row| Self::read(connection, row))?)
+    }
+
+    /// Of a row that begins with a workspace's key and the key of the store's hashes.
+    fn read(connection: &'c Connection, row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self { connection, workspace: row.get(0)?, hasher: SipHasher24::new_with_key(&row.get(1)?) })
     }
 
     /// Adds a message by its key.
@@ -107,12 +112,6 @@ impl<'c> Words<'c> {
     }
 }
 
-/// The store's, by the key that it was made with.
-fn hasher(connection: &Connection) -> Result<SipHasher24, StoreError> {
-    let key = connection.prepare_cached("SELECT words FROM secrets")?.query_row([], |row| row.get(0))?;
-    Ok(SipHasher24::new_with_key(&key))
-}
-
 /// Merges parts of the index, for searches to look at few; whether there was something to merge. FTS5 by itself would do it within
 /// writes, for up to 50 ms and now and then for most of a second.
 pub(super) fn merge_some(connection: &Connection) -> Result<bool, StoreError> {
@@ -131,14 +130,14 @@ pub(super) fn note(connection: &Connection, workspace: &Id) -> Result<(), StoreE
 
 /// Adds all messages to an index that is empty.
 pub(super) fn fill(connection: &Connection) -> Result<(), StoreError> {
-    let sql = "SELECT w.key, m.key, m.role, m.content FROM workspaces w JOIN sessions s ON s.workspace = w.id
+    let sql = "SELECT w.key, (SELECT words FROM secrets), m.key, m.role, m.content
+         FROM workspaces w JOIN sessions s ON s.workspace = w.id
          JOIN messages m ON m.session = s.key ORDER BY m.key";
-    let hasher = hasher(connection)?;
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let words = Words { connection, workspace: row.get(0)?, hasher };
-        words.add(row.get(1)?, messages::role(row.get(2)?)?, messages::text(row, 3)?)?;
+        let words = Words::read(connection, row)?;
+        words.add(row.get(2)?, messages::role(row.get(3)?)?, messages::text(row, 4)?)?;
     }
     Ok(())
 }

@@ -66,7 +66,7 @@ dist target="x86_64-unknown-linux-gnu":
 
 # Builds without the features that are optional: with none, and with the default ones, whose lints are part of `walls`.
 features:
-    cargo check --locked --no-default-features
+    cargo clippy --locked --no-default-features -- -D warnings
     cargo check --locked --all-targets
     cargo test --locked --test cli unbuilt
 

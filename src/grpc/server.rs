@@ -143,36 +143,41 @@ impl Server {
         let grpc = self.grpc.take();
         #[cfg(feature = "inspector")]
         let inspector = self.inspector.take();
-        let Self { options, backend, lifecycle, limits, .. } = &self;
         #[cfg(feature = "inspector")]
         if let Some(inspector) = inspector {
-            let Inspector { address, turn_schema, .. } = inspector;
-            let needs_token = backend.access.needs_token();
-            #[cfg(feature = "memory")]
-            let has_memory = backend.memory.is_some();
-            #[cfg(not(feature = "memory"))]
-            let has_memory = false;
-            let site = Site { address, tls: self.tls.is_some(), needs_token, has_memory, turn_schema };
-            let (limits, telemetry) = (Arc::clone(limits), Arc::clone(&backend.telemetry));
-            // A reader who tries out a turn is not who the prompt is for.
-            let backend = Backend {
-                record: None,
-                // Nor may a page publish.
-                #[cfg(feature = "etcd")]
-                publisher: None,
-                ..backend.clone()
-            };
-            let calls = self.calls(backend)?;
-            let service = InspectorService::new(site, calls, options, limits, telemetry);
-            serving.push(self.serve_on(inspector.tcp, &strangers, service).boxed());
+            let (tcp, service) = self.page(inspector)?;
+            serving.push(self.serve_on(tcp, &strangers, service).boxed());
         }
         if let Some(tcp) = grpc {
             serving.push(self.serve_on(tcp, &strangers, self.service()?).boxed());
         }
         tokio::select! {
             ended = try_join_all(serving) => ended.map(|_| Ended::Drained),
-            () = drain(options, lifecycle) => Ok(Ended::Forced),
+            () = drain(&self.options, &self.lifecycle) => Ok(Ended::Forced),
         }
+    }
+
+    /// The inspector's page, with the calls that it makes.
+    #[cfg(feature = "inspector")]
+    fn page(&self, inspector: Inspector) -> Result<(TcpListener, InspectorService), ServerError> {
+        let Inspector { tcp, address, turn_schema } = inspector;
+        let Self { options, backend, limits, .. } = self;
+        let needs_token = backend.access.needs_token();
+        #[cfg(feature = "memory")]
+        let has_memory = backend.memory.is_some();
+        #[cfg(not(feature = "memory"))]
+        let has_memory = false;
+        let site = Site { address, tls: self.tls.is_some(), needs_token, has_memory, turn_schema };
+        let (limits, telemetry) = (Arc::clone(limits), Arc::clone(&backend.telemetry));
+        // A reader who tries out a turn is not who the prompt is for.
+        let backend = Backend {
+            record: None,
+            // Nor may a page publish.
+            #[cfg(feature = "etcd")]
+            publisher: None,
+            ..backend.clone()
+        };
+        Ok((tcp, InspectorService::new(site, self.calls(backend)?, options, limits, telemetry)))
     }
 
     /// The calls of an address. All have one lifecycle and the same limits.

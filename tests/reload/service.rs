@@ -92,6 +92,16 @@ impl Service {
         self.waiting.block_on(loaded).unwrap_or_else(|_| panic!("{id} is never loaded")).expect("it exists")
     }
 
+    /// Waits until the workspace is unloaded. A caller gets what was loaded for it before room is made, and to follow the
+    /// workspace would keep it loaded, so it is asked for again and again.
+    pub fn wait_unloaded(&self, id: &str) {
+        let began = Instant::now();
+        while !matches!(self.store.get(id).as_deref(), Some(State::Cold(_))) {
+            assert!(began.elapsed() < NEVER, "{id} is never unloaded: {:?}", self.store.get(id));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Waits until the workspace is no longer served.
     pub fn wait_gone(&self, id: &str) {
         let gone = async {

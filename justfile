@@ -40,7 +40,7 @@ scripts: tools
 
 # The lints, all of them as errors.
 clippy:
-    cargo clippy --all-targets --all-features --locked -- -D warnings
+    cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 
 # What a crate may not depend on or call.
 walls:
@@ -48,11 +48,11 @@ walls:
 
 # The tests: `just test --test cases` for some of them.
 test *arguments:
-    cargo test --all-features {{arguments}}
+    cargo test --workspace --all-features {{arguments}}
 
 # The documentation of the code, broken links as errors.
 doc:
-    RUSTDOCFLAGS='-D warnings' cargo doc --no-deps --locked --document-private-items
+    RUSTDOCFLAGS='-D warnings' cargo doc --workspace --all-features --no-deps --locked --document-private-items
 
 # Builds what `bench`, `polyglot` and `example` run.
 release:

@@ -306,7 +306,8 @@ fn a_process_killed_while_it_records_leaves_whole_records() {
             service.signal("-KILL");
             calling.join().unwrap()
         });
-        assert!(calls >= 50, "{calls}");
+        // The last one may have been recorded and not answered.
+        assert!(calls >= 49, "{calls}");
         drop(service);
         let ran = replay(home.path(), &[]);
         assert_eq!(ran.code, 0, "{ran:?}");

@@ -268,6 +268,16 @@ fn windows(store: &dyn Store) {
         assert_eq!((window.first_index, window.messages), (first, users(first..400)), "{count}");
         assert_eq!(window.positions, (first..400).collect::<Vec<_>>(), "{count}");
     }
+    // Some of them long.
+    let mixed = (0..70).map(|number| {
+        let length = if number % 9 == 0 { 700_000 } else { 10 };
+        said(Role::User, &format!("m{number}"), &"x".repeat(length))
+    });
+    let mixed: Vec<_> = mixed.collect();
+    append(store, "mixed", mixed.clone());
+    for count in [1, 7, 8, 30, 70, 71] {
+        assert!(window_of("mixed", None, count).messages == mixed[70_usize.saturating_sub(count)..], "{count}");
+    }
     let refused =
         |position| store.window(&key("s"), Some(position), 0, Box::new(|_: &ConversationMessage, _: bool| true)).wait();
     assert_eq!(refused(101), Err(StoreError::NoPosition(101)));

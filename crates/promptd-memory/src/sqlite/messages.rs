@@ -91,17 +91,22 @@ pub(super) fn window(
     Ok(Window { position, first_index, messages, positions, segments })
 }
 
-/// How many of the newest messages are read first …
+/// How many of the newest messages are read first.
 const FIRST_CHUNK: i64 = 16;
-/// … and then each time.
+/// The most that are read at once.
 const CHUNK: i64 = 64;
+/// The most bytes of them, unless one message alone is longer.
+const CHUNK_BYTES: usize = 1 << 20;
+/// How many times as many messages are read after a chunk that was short enough, and how many times fewer instead of one that was not.
+const STEP: i64 = 4;
 
 /// Reads the newest messages, in chunks. The rows of a chunk are read in the order in which they were stored: where the next row lies
-/// beside the one before, SQLite looks for it there, which it does not where it reads backwards.
+/// beside the one before, SQLite looks for it there, which it does not where it reads backwards. How long the messages are shows
+/// only then: to ask for their lengths first would visit each row twice.
 struct Newest<'c> {
     connection: &'c Connection,
     session: i64,
-    /// The position that those are before which are not read yet.
+    /// The messages that are not read yet are before this position.
     before: u64,
     /// How many are read next.
     next: i64,
@@ -110,6 +115,19 @@ struct Newest<'c> {
 impl Newest<'_> {
     /// The next ones, the oldest first; none: all are read.
     fn read(&mut self) -> Result<Vec<StoredMessage>, StoreError> {
+        let chunk = loop {
+            if let Some(chunk) = self.chunk()? {
+                break chunk;
+            }
+            self.next = (self.next / STEP).max(1);
+        };
+        self.before = chunk.first().map_or(0, |first| first.position);
+        self.next = (self.next * STEP).min(CHUNK);
+        Ok(chunk)
+    }
+
+    /// So many as `next` says; `None`: together they are too long.
+    fn chunk(&self) -> Result<Option<Vec<StoredMessage>>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM messages m WHERE m.session = ?1 AND m.position < ?2 AND m.position >= coalesce(
                  (SELECT position FROM messages WHERE session = ?1 AND position < ?2
@@ -118,13 +136,16 @@ impl Newest<'_> {
         );
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params![self.session, integer(self.before), self.next])?;
-        let mut chunk = Vec::new();
+        let (mut chunk, mut bytes) = (Vec::new(), 0);
         while let Some(row) = rows.next()? {
-            chunk.push(read(row)?);
+            let stored = read(row)?;
+            bytes += stored.message.content.len() + arguments(&stored.message);
+            if bytes > CHUNK_BYTES && self.next > 1 {
+                return Ok(None);
+            }
+            chunk.push(stored);
         }
-        self.before = chunk.first().map_or(0, |first: &StoredMessage| first.position);
-        self.next = CHUNK;
-        Ok(chunk)
+        Ok(Some(chunk))
     }
 }
 
@@ -222,4 +243,39 @@ fn calls_of_json(json: &str) -> Result<Vec<ToolCall>, StoreError> {
     let damaged = || StoreError::Damaged("a message's calls of tools are not a list".into());
     let Ok(calls) = serde_json::from_str::<Vec<[String; 3]>>(json) else { return Err(damaged()) };
     Ok(calls.into_iter().map(|[id, name, arguments_json]| ToolCall { id, name, arguments_json }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Options, SqliteStore, Store as _,
+        suite::{key, said},
+    };
+
+    #[test]
+    fn of_long_messages_few_are_read_at_once() {
+        let home = tempfile::TempDir::new().unwrap();
+        let store = SqliteStore::open(&Options::new(home.path().to_owned())).unwrap();
+        let lengths = [10, CHUNK_BYTES * 3, 10, 10, CHUNK_BYTES / 3, CHUNK_BYTES / 2, CHUNK_BYTES / 2, 10];
+        let messages = (0..40).map(|number| {
+            let length = lengths[number % lengths.len()];
+            said(Role::User, &format!("m{number}"), &"x".repeat(length))
+        });
+        store.append(&key("s"), messages.collect(), None).wait().unwrap();
+        let connection = super::super::connection::reading(&home.path().join("conversations.db")).unwrap();
+        let session = sessions::find(&connection, &key("s")).unwrap().key;
+        let mut newest = Newest { connection: &connection, session, before: 40, next: FIRST_CHUNK };
+        let mut read = Vec::new();
+        loop {
+            let chunk = newest.read().unwrap();
+            let bytes: usize = chunk.iter().map(|stored| stored.message.content.len()).sum();
+            assert!(bytes <= CHUNK_BYTES || chunk.len() == 1, "{} messages of {bytes} bytes", chunk.len());
+            if chunk.is_empty() {
+                break;
+            }
+            read.extend(chunk.iter().rev().map(|stored| stored.index));
+        }
+        assert!(read.into_iter().eq((0..40).rev()));
+    }
 }

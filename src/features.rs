@@ -12,9 +12,9 @@ pub struct Feature {
     pub setting: &'static str,
     /// Its commands.
     pub commands: &'static [&'static str],
-    /// Its options of commands that every build has: the command and the option.
+    /// Its options of other commands: the command and the option.
     pub options: &'static [(&'static str, &'static str)],
-    /// That this build lacks it and how to get it, for behind "is" or "are".
+    /// That this build lacks it and how to get it, said after "is" or "are".
     pub lacking: &'static str,
 }
 

@@ -5,7 +5,6 @@ use std::{collections::BTreeSet, path::Path, process::ExitCode};
 use clap::ValueEnum;
 use promptd_core::{
     finding::{Counts, Finding, Place, Reported, github, human, json, sarif},
-    prompt,
     workspace::MANIFEST,
 };
 
@@ -126,7 +125,7 @@ pub(super) fn findings(offline: &Offline, loaded: &Loaded) -> Vec<Finding> {
             faults.iter().cloned().chain(offline.findings_without_manifest(&loaded.argument)).collect()
         }
         Err(faults) => faults.iter().cloned().collect(),
-        Ok(snapshot) => snapshot.findings.iter().cloned().chain(prompt::forecast(snapshot.shared())).collect(),
+        Ok(snapshot) => snapshot.findings.iter().cloned().chain(snapshot.forecast().iter().cloned()).collect(),
     };
     let mut found: Vec<_> = found.into_iter().collect();
     found.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.place.cmp(&b.place)));

@@ -28,7 +28,7 @@ const DEFAULT_ID: &str = "workspace";
 pub(super) struct Offline {
     pub(super) config: Config,
     pub(super) profiles: Arc<ProfileSet>,
-    /// What the config may not mean.
+    /// Settings that are allowed and probably a mistake.
     pub(super) warnings: Vec<Reported>,
     workspaces: Vec<WorkspaceArgument>,
 }

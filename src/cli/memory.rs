@@ -142,7 +142,10 @@ fn check(dir: &Path) -> CommandResult {
     for fault in &checked.faults {
         eprintln!("error: {}", escape(fault));
     }
-    print(format_args!("{}\n", held(&checked)))?;
+    // Where pages are damaged nothing was counted.
+    if checked.faults.is_empty() || checked.sessions > 0 {
+        print(format_args!("{}\n", held(&checked)))?;
+    }
     Ok(if checked.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -160,8 +163,8 @@ fn import(dir: &Path, file: &Path, key: &SessionKey) -> Result<(), Failure> {
     let flush = |batch: &mut Vec<ConversationMessage>| {
         let appended = if batch.is_empty() { return Ok(0) } else { store.append(key, std::mem::take(batch), None) };
         appended.wait().map(|appended| appended.stored).map_err(|error| match error {
-            StoreError::Differs(Refused { id, .. }) => clash(key, &id, "has another message of the id"),
-            StoreError::OutOfOrder(Refused { id, .. }) => clash(key, &id, "has a later message of the file already,"),
+            StoreError::Differs(Refused { id, .. }) => clash(key, &id, "has another message with the id"),
+            StoreError::OutOfOrder(Refused { id, .. }) => clash(key, &id, "lacks messages that the file has before"),
             error => Failure::run(error),
         })
     };
@@ -183,7 +186,7 @@ fn import(dir: &Path, file: &Path, key: &SessionKey) -> Result<(), Failure> {
     print(format_args!("stored {} in `{key}`{known}\n", counted(stored, "message")))
 }
 
-/// That a session has a message of the file in a way that does not go with it.
+/// The error for a message that the session cannot take.
 fn clash(key: &SessionKey, id: &str, how: &str) -> Failure {
     let (session, id) = (&key.session, escape(id));
     Failure::input(format!(

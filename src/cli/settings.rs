@@ -29,7 +29,7 @@ pub(super) struct Loaded {
     pub(super) config: Config,
     /// `None`: only defaults and flags.
     pub(super) file: Option<PathBuf>,
-    /// What the config may not mean, for reports.
+    /// Settings that are allowed and probably a mistake, for reports.
     pub(super) warnings: Vec<Reported>,
 }
 

@@ -12,7 +12,7 @@ use super::Arguments;
 
 /// The error, or a better one where what clap does not know is of a part that this build lacks.
 pub(super) fn explain(error: Error) -> Error {
-    let given: Vec<_> = env::args().skip(1).collect();
+    let given: Vec<_> = env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     match lacking().find_map(|feature| said(feature, &error, &given)) {
         Some(message) => Arguments::command().error(error.kind(), message),
         None => error,

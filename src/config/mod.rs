@@ -81,7 +81,7 @@ pub struct Config {
     pub log: Log,
     /// The value of every setting in use, by its key in [`TABLE`]: for `/debug/config`, and to compare configs.
     pub effective: BTreeMap<&'static str, Value>,
-    /// What is allowed, and hardly meant: settings without effect.
+    /// Settings that are allowed and probably a mistake: those without effect.
     pub warnings: Vec<Finding>,
 }
 
@@ -140,7 +140,7 @@ pub struct Memory {
     pub thresholds: promptd_core::history::Thresholds,
     /// The model that says where topics shift; `None`: the words of the messages do.
     pub embed: Option<Model>,
-    /// The model that says summaries; `None`: none are made.
+    /// The model that makes summaries; `None`: none are made.
     pub summarise: Option<SummariseModel>,
     /// Which notes are summed up.
     pub notes: Notes,
@@ -162,7 +162,7 @@ pub struct Model {
     pub tokens_per_hour: Option<u64>,
 }
 
-/// A model that says summaries.
+/// A model that makes summaries.
 #[cfg(feature = "memory")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummariseModel {

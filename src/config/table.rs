@@ -455,7 +455,7 @@ pub const TABLE: &[Setting] = &[
         "memory.models.summarise.url",
         MODEL_SERVER,
         "null",
-        "The OpenAI-compatible server whose model says summaries, `/chat/completions` left out: `https://api.openai.com/v1`. Unset: none are made.",
+        "The OpenAI-compatible server whose model makes summaries, `/chat/completions` left out: `https://api.openai.com/v1`. Unset: none are made.",
     ),
     #[cfg(feature = "memory")]
     fixed("memory.models.summarise.model", NAME, "null", "The model's name. Required with `url`."),

@@ -8,21 +8,22 @@ use promptd_core::{
 };
 use serde_json::Value as Json;
 
-/// Each section with the key of it that the others need.
+/// Each section with the setting that its others need.
 const SWITCHES: &[(&str, &str)] = &[
-    ("memory", "store"),
-    ("memory.models.embed", "url"),
-    ("memory.models.summarise", "url"),
-    ("otlp", "endpoint"),
-    ("record", "dir"),
-    ("workspaces.etcd", "endpoints"),
-    ("workspaces.etcd.cache", "dir"),
+    ("memory", "memory.store"),
+    ("memory.models.embed", "memory.models.embed.url"),
+    ("memory.models.summarise", "memory.models.summarise.url"),
+    ("memory.notes", "memory.models.summarise.url"),
+    ("otlp", "otlp.endpoint"),
+    ("record", "record.dir"),
+    ("workspaces.etcd", "workspaces.etcd.endpoints"),
+    ("workspaces.etcd.cache", "workspaces.etcd.cache.dir"),
 ];
 
-/// A warning for each setting that `given`, a config file's root node, sets in vain, and for each such section within a section
-/// one. `effective` also has what flags set.
+/// A warning for each setting that `given`, a config file's root node, sets in vain. A section that is off as a whole has one
+/// warning, in the section around it. `effective` also has what flags set.
 pub(super) fn warnings(given: &Node, effective: &BTreeMap<&'static str, Json>) -> Vec<Fault> {
-    let is_off = |(section, key): &(&str, &str)| is_unset(effective.get(format!("{section}.{key}").as_str()));
+    let is_off = |(_, switch): &(&str, &str)| is_unset(effective.get(switch));
     let off: Vec<_> = SWITCHES.iter().filter(|switch| is_off(switch)).collect();
     let is_within = |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'));
     let mut warnings = Vec::new();
@@ -31,9 +32,12 @@ pub(super) fn warnings(given: &Node, effective: &BTreeMap<&'static str, Json>) -
         if off.iter().any(|(outer, _)| is_within(section, outer)) {
             continue;
         }
-        for pair in pairs(given, section).iter().filter(|pair| pair.key != *switch && has_value(&pair.value)) {
-            let key = &pair.key;
-            let message = format!("`{section}.{key}` has no effect: `{section}.{switch}` is not set");
+        for pair in pairs(given, section).iter().filter(|pair| has_value(&pair.value)) {
+            let setting = format!("{section}.{}", pair.key);
+            if setting == *switch {
+                continue;
+            }
+            let message = format!("`{setting}` has no effect: `{switch}` is not set");
             warnings.push(Fault { code: Code::SettingUnused, at: pair.at, message });
         }
     }

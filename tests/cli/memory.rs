@@ -43,8 +43,9 @@ fn a_file_is_imported_once_and_can_be_resumed() {
     let (code, text) = import(home, "chat.jsonl");
     assert!(
         code == 1
-            && text
-                .contains("session `chat` has another message of the id `line-1`: import the file to another session"),
+            && text.contains(
+                "session `chat` has another message with the id `line-1`: import the file to another session"
+            ),
         "{text}"
     );
     write(&home.join("bad.jsonl"), &format!("{LINES}{{\"role\":\"robot\"}}\n"));

@@ -250,7 +250,7 @@ fn settings_and_tokens_are_reloaded_while_running() {
     write(&path, "");
     service.wait_for_log("promptd.yaml is empty");
     write(&path, "# workspaces: {single: [../ws]}\n---\n# limits: {}\n");
-    service.wait_for_log("promptd.yaml has nothing but comments");
+    service.wait_for_log("promptd.yaml has no settings");
     let output = assemble_as("second-second-second", &service.address(), with_a_variable()).unwrap_err();
     assert!(output.message().contains("turn.variables"), "{output}");
     service.signal("-HUP");

@@ -16,9 +16,9 @@ fn site() -> TempDir {
     folder(&[("all/one/AGENTS.md", "One."), ("all/two/AGENTS.md", "Two."), ("empty/notes.txt", "")])
 }
 
-/// An address of this machine whose port nobody has; one that a listener picks later is another.
+/// An address of this machine that nobody has: other listeners of the tests are at `127.0.0.1`.
 fn free() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+    TcpListener::bind("127.0.0.3:0").unwrap().local_addr().unwrap().to_string()
 }
 
 /// The answer to a request, whole.

@@ -66,6 +66,9 @@ fn shape(tree: &[proto::StoredSegment]) -> Shape {
     all().map(one).collect()
 }
 
+/// So many looks in a row that find no change.
+const SAME: u32 = 16;
+
 /// The trees, once they have not changed for longer than the planner rests and a failed request waits.
 async fn settled(served: &Served) -> Vec<Shape> {
     let mut client = client(served).await;
@@ -79,7 +82,7 @@ async fn settled(served: &Served) -> Vec<Shape> {
                 shapes.push(shape(&tree));
             }
             same = if !is_waiting && shapes == before { same + 1 } else { 0 };
-            if same == 8 {
+            if same == SAME {
                 return shapes;
             }
             before = shapes;

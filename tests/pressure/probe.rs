@@ -62,7 +62,7 @@ impl Probe {
                 }
                 ready.send(()).unwrap();
                 let mut took = Vec::new();
-                while !stopped.load(Ordering::Relaxed) {
+                while took.is_empty() || !stopped.load(Ordering::Relaxed) {
                     let began = Instant::now();
                     assert!(client.send(path, "application/grpc", body.clone()).await > 0, "{path} is answered");
                     took.push(began.elapsed());

@@ -164,8 +164,7 @@ fn a_budget_that_no_prompt_can_keep_is_known_before_one_is_asked_for() {
     let unit = BudgetUnit::Tokens(Encoding::O200kBase);
     for (max, is_kept) in [(5, false), (500, true)] {
         let (snapshot, _) = of_parts(PromptBudget { max, unit }, 3, &[]);
-        assert!(prompt::may_lose(&snapshot));
-        let found = prompt::forecast(snapshot.shared());
+        let found = snapshot.forecast();
         assert_eq!(found.iter().all(|finding| finding.code != Code::BudgetTooSmall), is_kept, "{found:?}");
     }
 }

@@ -218,7 +218,8 @@ async fn unread_requests_and_unsent_answers_have_their_bounds() {
         // It comes after the other one, on the same connection.
         let mut other = client.start(ASSEMBLE, &[]).await;
         other.send([&prefix(59_000)[..], &vec![0; bytes - 5]].concat().into(), false);
-        let ended = tokio::time::timeout(Duration::from_millis(300), other.status()).await;
+        let patience = if full { PATIENCE } else { Duration::from_millis(300) };
+        let ended = tokio::time::timeout(patience, other.status()).await;
         assert_eq!(ended.ok().map(|status| reason(&status)), full.then(|| "CONNECTION_FULL".to_owned()), "{bytes}");
     }
     // An answer counts what it has and 2 KiB; its frame has 5 bytes, the rest of the message fewer than 300.

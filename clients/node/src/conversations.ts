@@ -28,7 +28,7 @@ export class Conversations {
 
   /**
    * Stores messages, each with an `id` of its own, and makes the session where there is none. Answered when they are on the disk;
-   * what is stored already is not stored again. With `expectedPosition` they are refused, SESSION_MOVED, where another writer was there.
+   * what is stored already is not stored again. With `expectedPosition` they are refused, SESSION_MOVED, where another writer changed it.
    */
   async append(
     workspaceId: string, sessionId: string, messages: readonly ConversationMessage[], options: { expectedPosition?: number } = {},

@@ -48,7 +48,7 @@ impl std::borrow::Borrow<str> for Id {
     }
 }
 
-/// Why a text is no [`Id`].
+/// Why a text is not an [`Id`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidId {
     /// There is none.
@@ -60,7 +60,7 @@ pub enum InvalidId {
 impl fmt::Display for InvalidId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let start = match self {
-            Self::Empty => "is required, and missing or empty: it ",
+            Self::Empty => "is missing or empty: it ",
             Self::Malformed => "",
         };
         write!(f, "{start}must be 1 to {MAX_ID_CHARS} of A-Z a-z 0-9 . _ -, and begin with a letter or digit")

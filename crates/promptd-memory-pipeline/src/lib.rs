@@ -46,7 +46,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// What will be there.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Who says summaries, and how much of it at once.
+/// Who makes summaries, and how much of it at once.
 pub struct Summaries {
     /// The model.
     pub model: Arc<dyn Summariser>,
@@ -100,7 +100,7 @@ impl Pipeline {
         Self { planning, vectorising, work, notes: None, status }
     }
 
-    /// Also sums up the daily notes of workspaces, of those that the queue is asked for. `None`: no model says summaries.
+    /// Also sums up the daily notes of workspaces, of those that the queue is asked for. `None`: no model makes summaries.
     pub fn sum_up_notes(&mut self, notebook: Arc<dyn Notebook>) -> Option<NotesQueue> {
         let work = self.work.as_ref()?;
         let queue = NotesQueue::default();

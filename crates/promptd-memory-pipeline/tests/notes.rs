@@ -121,13 +121,14 @@ impl Rig {
     }
 
     /// Asks again every 20 seconds, so often or until something is so; whether it is. The clock is the runtime's, which goes on
-    /// whenever all wait, also for the store.
+    /// whenever all wait, also for the store: each time something is read from it, so that what was asked for has its turn.
     async fn until(&self, most: usize, is_so: impl AsyncFn() -> bool) -> bool {
         for _ in 0..most {
             if is_so().await {
                 return true;
             }
             self.queue.ask(&workspace());
+            self.made().await;
             tokio::time::sleep(Duration::from_secs(20)).await;
         }
         is_so().await

@@ -110,9 +110,11 @@ async fn segments(store: &Arc<dyn Store>) -> Vec<StoredSegment> {
 async fn settled(store: &Arc<dyn Store>) -> Vec<StoredSegment> {
     let waiting = async {
         loop {
+            // Nothing was left to plan before they were read, so they are all.
+            let is_planned = store.due(1).await.unwrap().is_empty();
             let segments = segments(store).await;
             let is_waiting = segments.iter().any(|segment| segment.state == SegmentState::Waiting);
-            if !is_waiting && store.due(1).await.unwrap().is_empty() {
+            if is_planned && !is_waiting && store.due(1).await.unwrap().is_empty() {
                 return segments;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;

@@ -66,10 +66,10 @@ impl fmt::Display for StoreError {
         match self {
             Self::NoSession => f.write_str("there is no such session"),
             Self::NoPosition(position) => {
-                write!(f, "there is no position {position}: there never was, or a truncation removed it")
+                write!(f, "position {position} does not exist, or a truncation removed it")
             }
             Self::Moved(position) => {
-                write!(f, "it is at position {position}, not at the expected one: another writer was there")
+                write!(f, "its position is {position}, not the expected one: another writer changed it")
             }
             Self::Differs(message) => {
                 write!(

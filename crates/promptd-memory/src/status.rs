@@ -22,10 +22,10 @@ pub struct Status {
 }
 
 impl Status {
-    /// Takes note of a damage, and says it in the log the first time.
+    /// Takes note of damaged files, and logs the first.
     pub(crate) fn note(&self, error: &StoreError) {
         if matches!(error, StoreError::Damaged(_)) && self.damaged.set(1) == 0 {
-            tracing::error!(target: LOG_TARGET, "{error}: restore a backup; `promptd memory check` says what is left");
+            tracing::error!(target: LOG_TARGET, "{error}: restore a backup; `promptd memory check` lists the faults");
         }
     }
 }

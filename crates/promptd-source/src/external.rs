@@ -20,7 +20,7 @@ pub trait External: Send + Sync {
 
 /// A workspace that is not a folder.
 pub struct ExternalWorkspace {
-    /// Its newest state that can be used, which never changes; `None`: there never was one.
+    /// Its newest state that can be used, which never changes; `None`: it has had none.
     pub tree: Option<Arc<dyn Tree + Send + Sync>>,
     /// What some turns get instead of it, and which.
     pub candidate: Option<(Canary, Arc<dyn Tree + Send + Sync>)>,

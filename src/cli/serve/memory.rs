@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use prometheus_client::registry::{Registry, Unit};
 use promptd::{
-    config::{Memory as Settings, Model, SummariseModel},
+    config::{Config, Memory as Settings, Model, SummariseModel},
     grpc::Memory,
 };
 use promptd_memory::{SqliteStore, Status, Store, StoreError};
 use promptd_memory_pipeline::{Chat, Division, Embedding, Embeddings, Pipeline, ServerOptions, Summaries};
-use promptd_source::store::Store as Workspaces;
+use promptd_source::{External, store::Store as Workspaces};
 
 use super::{
     Failure,
-    notes::{ReadNotes, WorkspaceNotes},
+    notes::{self, WorkspaceNotes},
     secrets,
     summaries::ProfilePrompts,
 };
@@ -26,12 +26,12 @@ pub(super) struct Remembering {
 
 /// Opens the store if the config names a folder. One that cannot be opened keeps nothing else from being served.
 pub(super) async fn start(
-    settings: Option<&Settings>,
+    config: &Config,
+    external: Option<Arc<dyn External>>,
     workspaces: &Arc<Workspaces>,
-    read_notes: ReadNotes,
     registry: &mut Registry,
 ) -> Result<Option<Remembering>, Failure> {
-    let Some(settings) = settings else { return Ok(None) };
+    let Some(settings) = &config.memory else { return Ok(None) };
     let division = division(settings)?;
     let summaries = settings.summarise.as_ref().map(|model| summaries(model, workspaces)).transpose()?;
     let options = settings.store.clone();
@@ -62,7 +62,7 @@ pub(super) async fn start(
         workspaces: Arc::clone(workspaces),
         settings: settings.notes.clone(),
         profile: model.notes_profile.clone(),
-        read: read_notes,
+        read: notes::reader(external, config.source.clone()),
     });
     let notes = pipeline.as_mut().zip(notebook);
     let notes = notes.and_then(|(pipeline, notebook)| pipeline.sum_up_notes(Arc::new(notebook)));
@@ -70,7 +70,7 @@ pub(super) async fn start(
     registry.register("memory_summaries", "Summaries made", made.summarised);
     registry.register("memory_summaries_failed", "Requests to a model that gave no summary", made.failed);
     registry.register("memory_summaries_set_aside", "Segments whose summary is not tried again", made.set_aside);
-    registry.register("memory_model_away", "1 while the model that says summaries does not answer", made.away);
+    registry.register("memory_model_away", "1 while the model that makes summaries does not answer", made.away);
     let memory = Memory::new(opened).with_embedding(embedding).with_notes(notes);
     Ok(Some(Remembering { memory, pipeline }))
 }
@@ -88,7 +88,7 @@ fn division(settings: &Settings) -> Result<Division, Failure> {
     Ok(Division { thresholds: settings.thresholds.clone(), embedding: Arc::new(embedding) })
 }
 
-/// The model that says summaries.
+/// The model that makes summaries.
 fn summaries(settings: &SummariseModel, workspaces: &Arc<Workspaces>) -> Result<Summaries, Failure> {
     let model = &settings.model;
     let chat = Chat::new(server(model, "summarise")?, model.name.clone());

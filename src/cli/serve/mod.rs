@@ -132,9 +132,9 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
     #[cfg(feature = "etcd")]
     let backend = Backend { publisher: fleet.as_ref().map(|fleet| publisher::of(fleet, &current, &source)), ..backend };
     #[cfg(feature = "memory")]
-    let read_notes = notes::reader(external.clone(), config.source.clone());
+    let opening = memory::start(config, external.clone(), &store, &mut registry);
     #[cfg(feature = "memory")]
-    let remembering = memory::start(config.memory.as_ref(), &store, read_notes, &mut registry).await?;
+    let Some(remembering) = unless_stopped(opening, &mut stop).await? else { return Ok(ExitCode::SUCCESS) };
     #[cfg(feature = "memory")]
     let backend = Backend { memory: remembering.as_ref().map(|it| it.memory.clone()), ..backend };
     let options = descriptors::within_limit(&config.grpc);
@@ -191,6 +191,18 @@ async fn serve(loaded: &Loaded, overrides: Overrides, secrets: Secrets, logs: Lo
         admin.abort();
     }
     ended
+}
+
+/// What takes long at the start; `None`: the process is asked to stop meanwhile.
+#[cfg(feature = "memory")]
+async fn unless_stopped<T>(
+    work: impl Future<Output = Result<T, Failure>>,
+    stop: &mut StopSignals,
+) -> Result<Option<T>, Failure> {
+    tokio::select! {
+        done = work => done.map(Some),
+        () = stop.next() => Ok(None),
+    }
 }
 
 /// Loads the workspaces, and starts to follow their files; `None`: the process is asked to stop meanwhile.

@@ -10,7 +10,6 @@ use promptd_core::{
     finding::{Finding, Place, Severity},
     id::Id,
     profile::ProfileSet,
-    prompt,
     workspace::{MemoryTree, in_layer},
 };
 use promptd_etcd::publish::Publication;
@@ -50,7 +49,7 @@ fn errors(id: &Id, external: &dyn External, options: &Options, profiles: &Arc<Pr
         Ok(loaded) => loaded,
         Err(faults) => return faults,
     };
-    let found: BTreeSet<Finding> = loaded.findings.iter().cloned().chain(prompt::forecast(loaded.shared())).collect();
+    let found: BTreeSet<Finding> = loaded.findings.iter().cloned().chain(loaded.forecast().iter().cloned()).collect();
     let is_own = |place: &Place| !matches!(place, Place::File { path, .. } if in_layer(path).is_some());
     found.into_iter().filter(|one| one.severity == Severity::Error && is_own(&one.place)).collect()
 }

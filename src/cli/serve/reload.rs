@@ -155,13 +155,13 @@ fn on_change(
 
 /// That each file with content still has some: one that is emptied by accident would turn limits off, or all callers away.
 fn has_no_emptied(before: &Contents, now: &Contents) -> Result<(), String> {
-    let blank = |contents: &Contents, path: &PathBuf| match contents.get(path) {
+    let blank_at = |contents: &Contents, path: &PathBuf| match contents.get(path) {
         Some(Ok(bytes)) => blank(bytes),
         _ => None,
     };
     let emptied = |path: &PathBuf| {
-        let blank = blank(now, path).filter(|_| before.contains_key(path) && blank(before, path).is_none())?;
-        Some(format!("{} {blank}: save it with content", path.display()))
+        let how = blank_at(now, path).filter(|_| before.contains_key(path) && blank_at(before, path).is_none())?;
+        Some(format!("{} {how}: save it with content", path.display()))
     };
     now.keys().find_map(emptied).map_or(Ok(()), Err)
 }
@@ -172,7 +172,7 @@ fn blank(bytes: &[u8]) -> Option<&'static str> {
         return Some("is empty");
     }
     let root = yaml::parse(std::str::from_utf8(bytes).ok()?).ok()?;
-    root.is_null().then_some("has nothing but comments")
+    root.is_null().then_some("has no settings")
 }
 
 fn reject(file: &'static str, fault: &str, metrics: &Metrics) {

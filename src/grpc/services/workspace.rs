@@ -105,7 +105,7 @@ impl workspace_service_server::WorkspaceService for WorkspaceService {
         let newest = self.newest(&id, &caller).await?;
         let revisions = self.backend.store.revisions(id.as_str()).ok_or_else(|| self.backend.unknown(&id, &caller))?;
         // It may have been unloaded since it was found.
-        let revisions = if revisions.is_empty() { vec![Arc::clone(&newest)] } else { revisions };
+        let revisions = if revisions.is_empty() { newest.live().cloned().collect() } else { revisions };
         let heavy = revisions.iter().any(|loaded| loaded.snapshot.skills.len() > MAX_LISTED_IN_PLACE);
         let list = move || list_revisions(&newest, &revisions, caller.skill_access(None));
         Ok(Response::new(if heavy { run_heavy(&self.limits, list).await? } else { list() }))

@@ -31,7 +31,7 @@ class Conversations:
         """Stores messages, each with an `id` of its own, and makes the session where there is none.
 
         It returns once they are on the disk; a message that is stored already is not stored again. With `expected_position`
-        they are refused, SESSION_MOVED, where another writer was there.
+        they are refused, SESSION_MOVED, where another writer changed it.
         """
         return self._client._run(conversation_calls.append(workspace, session, messages, expected_position))
 

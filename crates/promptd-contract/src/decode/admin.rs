@@ -176,7 +176,7 @@ pub fn proposal_name(raw: String, violations: &mut Violations) -> String {
     const MIN_DIGITS: usize = 8;
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     if !(MIN_DIGITS..=MAX_REVISION_BYTES).contains(&raw.len()) || !raw.bytes().all(is_digit) {
-        let start = if raw.is_empty() { "is required, and missing or empty: it " } else { "" };
+        let start = if raw.is_empty() { "is missing or empty: it " } else { "" };
         let message = format!("{start}must be {MIN_DIGITS} to {MAX_REVISION_BYTES} lower-case hex digits");
         violations.add("proposal_id", message);
     }

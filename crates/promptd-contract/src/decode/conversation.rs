@@ -42,10 +42,8 @@ fn message(
     let tool_calls = tool_calls(raw.tool_calls, || path("tool_calls"), limits, violations);
     let role = role?;
     if role == Role::Tool && raw.tool_call_id.is_empty() {
-        violations.add(
-            path("tool_call_id"),
-            "is required, and missing or empty: it must be the id of the call that the result answers",
-        );
+        violations
+            .add(path("tool_call_id"), "is missing or empty: it must be the id of the call that the result answers");
     }
     for (call, _) in tool_calls.iter().enumerate().filter(|(_, call)| call.id.is_empty()) {
         violations.add(path(&format!("tool_calls[{call}].id")), "must not be empty; its result refers to it");
@@ -134,7 +132,7 @@ mod tests {
             fields,
             [
                 "turn.conversation.messages[1].tool_calls[1].id: must not be empty; its result refers to it",
-                "turn.conversation.messages[3].tool_call_id: is required, and missing or empty: it must be the id of the call that the result answers",
+                "turn.conversation.messages[3].tool_call_id: is missing or empty: it must be the id of the call that the result answers",
             ]
         );
     }

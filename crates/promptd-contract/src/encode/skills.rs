@@ -86,7 +86,7 @@ impl SkillAccess<'_> {
         }
     }
 
-    /// The workspace's findings that the caller may see, with the `forecast` of its prompts; one stands for those of hidden layers.
+    /// The workspace's findings that the caller may see, with the `forecast` of its prompts; those of layers that are hidden are told as one.
     pub(super) fn findings<'f>(
         self,
         snapshot: &'f Snapshot,

@@ -65,15 +65,19 @@ fn end(line: &str, start: usize) -> usize {
     start + length
 }
 
-/// The characters of a text in quotes, up to the end of the line where they are not closed.
+/// The characters of a text in quotes, up to the end of the line where they are not closed. Within double quotes a backslash
+/// escapes, within single ones a quote.
 fn quoted(rest: &[char], quote: char) -> usize {
-    let mut escaped = true;
-    let closes = |&c: &char| {
-        let closes = c == quote && !escaped;
-        escaped = c == '\\' && quote == '"' && !escaped;
-        closes
-    };
-    rest.iter().position(closes).map_or(rest.len(), |at| at + 1)
+    let escape = if quote == '"' { '\\' } else { quote };
+    let mut at = 1;
+    while let Some(&c) = rest.get(at) {
+        match c {
+            c if c == escape && (quote == '"' || rest.get(at + 1) == Some(&quote)) => at += 2,
+            c if c == quote => return at + 1,
+            _ => at += 1,
+        }
+    }
+    rest.len()
 }
 
 /// Whether a line of YAML has a key or the mark of a list before this place, and nothing else.
@@ -156,7 +160,8 @@ mod tests {
             ("a: [b, c]", 4, "["),
             ("a: \"x y\" # z", 4, "\"x y\""),
             (r#"a: "x \" y" # z"#, 4, r#""x \" y""#),
-            ("a: 'it''", 4, "'it'"),
+            ("a: 'it''s' # so", 4, "'it''s'"),
+            ("a: 'it''", 4, "'it''"),
             ("a: \"x", 4, "\"x"),
             ("Say {{ turn.user.nam }} now", 8, "turn.user.nam"),
             ("Look: at this", 1, "Look"),

@@ -152,12 +152,12 @@ impl Source {
     fn build(&self, own: &[Self], shipped: &[Self], built_in: bool) -> (Option<Profile>, Vec<ProfileFault>) {
         let mut faults = self.faults.clone();
         let Some(raw) = self.raw.clone() else { return (None, faults) };
-        let Ok(name) = Id::parse(self.name()) else {
-            faults.push(
-                self.start()
-                    .fault(Code::ProfileInvalid, format!("the profile's name {}", crate::id::InvalidId::Malformed)),
-            );
-            return (None, faults);
+        let name = match Id::parse(self.name()) {
+            Ok(name) => name,
+            Err(invalid) => {
+                faults.push(self.start().fault(Code::ProfileInvalid, format!("the profile's name {invalid}")));
+                return (None, faults);
+            }
         };
         let mut text = self.text.to_string();
         let merged = resolve(raw, self, own, shipped, 0, &mut text, &mut faults);

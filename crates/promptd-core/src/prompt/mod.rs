@@ -23,7 +23,7 @@ mod section;
 mod trace;
 mod validate;
 
-pub use assembly::{MAX_SPANS, Prepared, assemble, assemble_with_spans, count_tokens, forecast, may_lose};
+pub use assembly::{MAX_SPANS, Prepared, assemble, assemble_with_spans, count_tokens};
 pub use conversation::{Tail, TailBounds, trimmed_messages};
 pub use output::{
     Behind, CachePlan, CachePrefix, CarriedConversation, ConversationOrigin, Holder, How, Memo, Message, Origin,

@@ -37,7 +37,7 @@ pub struct Mirror {
 
 /// A workspace as it is in etcd.
 pub struct Workspace {
-    /// Its newest state that can be used; `None`: there never was one.
+    /// Its newest state that can be used; `None`: it has had none.
     pub tree: Option<Arc<dyn Tree + Send + Sync>>,
     /// What some turns get instead of it.
     pub candidate: Option<(Canary, Arc<dyn Tree + Send + Sync>)>,

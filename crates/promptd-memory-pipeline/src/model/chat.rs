@@ -1,4 +1,4 @@
-//! A model that says summaries, by Chat Completions as OpenAI and many others have them.
+//! A model that makes summaries, by Chat Completions as OpenAI and many others have them.
 
 use serde_json::{Value, json};
 

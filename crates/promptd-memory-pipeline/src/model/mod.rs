@@ -1,4 +1,4 @@
-//! Models: what says summaries, and how it fails.
+//! Models: what makes summaries, and how it fails.
 
 mod chat;
 mod connect;

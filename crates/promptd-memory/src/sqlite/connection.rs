@@ -31,6 +31,15 @@ pub(super) fn reading(database: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// A connection that reads what an older version may have written; and which.
+pub(super) fn reading_older(database: &Path) -> Result<(Connection, usize), StoreError> {
+    let connection = open(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    match schema::version(&connection)? {
+        0 => Err(StoreError::Unusable(format!("{} is empty: it has no conversations", database.display()))),
+        version => Ok((connection, version)),
+    }
+}
+
 fn open(database: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(database, flags).map_err(|error| of(&error))?;

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use super::{
     connection,
     folder::{self, Folder},
-    segments,
+    schema, segments,
     sessions::{LIVE, natural},
     vectors,
 };
@@ -27,10 +27,10 @@ pub struct Checked {
 /// The most faults that are listed.
 const MAX_FAULTS: usize = 100;
 
-/// Copies the store as it is at this moment to a new file; it may be in use meanwhile.
+/// Copies the store as it is at this moment to a new file; it may be in use meanwhile, or be of an older version.
 pub fn backup(dir: &Path, to: &Path) -> Result<(), StoreError> {
     let database = Folder::open(dir)?.database();
-    let connection = connection::reading(&database)?;
+    let (connection, _) = connection::reading_older(&database)?;
     let taken = folder::size(to).map_err(|error| folder::unusable(to, &error))?;
     if taken.is_some() {
         return Err(StoreError::Unusable(format!("{} is there already", to.display())));
@@ -50,7 +50,7 @@ pub fn backup(dir: &Path, to: &Path) -> Result<(), StoreError> {
 }
 
 /// Puts a backup in the place of the store, which no process may have. A store that has sessions is only replaced where that is
-/// said.
+/// said. One of an older version is brought up to date when it is opened.
 pub fn restore(dir: &Path, from: &Path, replace: bool) -> Result<Checked, StoreError> {
     let found = check_file(from)?;
     if let Some(fault) = found.faults.first() {
@@ -95,24 +95,30 @@ pub fn vacuum(dir: &Path) -> Result<[u64; 2], StoreError> {
     Ok([before, size()?.unwrap_or(0)])
 }
 
-/// Checks the store's files; it may be in use meanwhile.
+/// Checks the store's files; it may be in use meanwhile, or be of an older version.
 pub fn check(dir: &Path) -> Result<Checked, StoreError> {
     check_file(&Folder::open(dir)?.database())
 }
 
 fn check_file(database: &Path) -> Result<Checked, StoreError> {
-    let connection = connection::reading(database)?;
+    let (connection, version) = connection::reading_older(database)?;
     let transaction = connection.unchecked_transaction()?;
     let mut checked = Checked::default();
     let mut statement = transaction.prepare(&format!("PRAGMA integrity_check({MAX_FAULTS})"))?;
     let lines: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     checked.faults.extend(lines.into_iter().filter(|line| line != "ok"));
-    if checked.faults.is_empty() {
-        count(&transaction, &mut checked)?;
+    // What lacks pages cannot be counted.
+    if !checked.faults.is_empty() {
+        return Ok(checked);
+    }
+    count(&transaction, &mut checked)?;
+    if version >= schema::WITH_SEGMENTS {
         let damaged = segments::damaged(&transaction, MAX_FAULTS - checked.faults.len())?;
         checked
             .faults
             .extend(damaged.iter().map(|session| format!("the summaries of session {session} do not fit together")));
+    }
+    if version >= schema::WITH_VECTORS {
         let damaged = vectors::damaged_sessions(&transaction, MAX_FAULTS.saturating_sub(checked.faults.len()))?;
         let damaged =
             damaged.iter().map(|session| format!("session {session} lacks vectors of its messages, or has others"));

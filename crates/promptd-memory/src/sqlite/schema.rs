@@ -18,6 +18,11 @@ const MIGRATIONS: &[Migration] = &[
     Migration { sql: VERSION_6, fill: Some(words::fill) },
 ];
 
+/// The version that brought segments.
+pub(super) const WITH_SEGMENTS: usize = 2;
+/// The version that brought vectors.
+pub(super) const WITH_VECTORS: usize = 3;
+
 type Fill = fn(&Connection) -> Result<(), StoreError>;
 
 /// What brings a database to the next version.
@@ -101,9 +106,9 @@ const VERSION_2: &str = "ALTER TABLE sessions ADD COLUMN events INTEGER NOT NULL
     CREATE INDEX segments_shown ON segments (session, until);
     CREATE INDEX segments_waiting ON segments (next_try, key) WHERE state = 0;";
 
-/// `models` has the one whose vectors are compared; messages before
-/// the position `vectors_to` have theirs. A vector's key is its session's key, shifted by 32 bits, and its position; it is seen
-/// from the position `since` on; `numbers` are signed bytes, to be multiplied by `scale`.
+/// `models` has the one whose vectors are compared; messages before the position `vectors_to` have theirs. A vector's key is its
+/// session's key, shifted by 32 bits, and its position; it is seen from the position `since` on; `numbers` are signed bytes, to be
+/// multiplied by `scale`.
 const VERSION_3: &str = "DROP TABLE words;
     CREATE TABLE workspaces (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE) STRICT;
     INSERT INTO workspaces (id) SELECT DISTINCT workspace FROM sessions;
@@ -164,20 +169,30 @@ pub(super) fn migrate(connection: &Connection) -> Result<(), StoreError> {
 pub(super) fn migrate_to(connection: &Connection, last: usize) -> Result<(), StoreError> {
     let version = version(connection)?;
     if (1..last).contains(&version) {
-        tracing::info!(target: LOG_TARGET, from = version, to = last, "bringing stored conversations up to date: many take minutes");
+        tracing::info!(target: LOG_TARGET, from = version, to = last, "bringing stored conversations up to date, which can take minutes");
     }
     for (index, migration) in MIGRATIONS.iter().enumerate().take(last).skip(version) {
-        let transaction = connection.unchecked_transaction()?;
-        transaction.execute_batch(migration.sql)?;
-        if let Some(fill) = migration.fill {
-            fill(&transaction)?;
-        }
-        let next = i64::try_from(index + 1).unwrap_or(i64::MAX);
-        transaction.pragma_update(None, "user_version", next)?;
-        transaction.pragma_update(None, "application_id", APPLICATION)?;
-        transaction.commit()?;
+        migration.run(connection, index + 1).inspect_err(|error| {
+            tracing::error!(
+                target: LOG_TARGET, from = index, to = index + 1,
+                "bringing stored conversations up to date failed, they are as they were: {error}"
+            );
+        })?;
     }
     Ok(())
+}
+
+impl Migration {
+    fn run(&self, connection: &Connection, version: usize) -> Result<(), StoreError> {
+        let transaction = connection.unchecked_transaction()?;
+        transaction.execute_batch(self.sql)?;
+        if let Some(fill) = self.fill {
+            fill(&transaction)?;
+        }
+        transaction.pragma_update(None, "user_version", i64::try_from(version).unwrap_or(i64::MAX))?;
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        Ok(transaction.commit()?)
+    }
 }
 
 /// That the tables are those of this version.
@@ -191,8 +206,8 @@ pub(super) fn check(connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// The version of a database; 0: it is empty.
-fn version(connection: &Connection) -> Result<usize, StoreError> {
+/// The version of a database, which is not a newer one; 0: it is empty.
+pub(super) fn version(connection: &Connection) -> Result<usize, StoreError> {
     let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
     let (version, application) = (number("user_version")?, number("application_id")?);
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;

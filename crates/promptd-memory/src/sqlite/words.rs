@@ -1,8 +1,10 @@
 //! The index of words: which message has which terms, and how often.
 //!
-//! It is one of FTS5's, which knows tokens alone: each is a hash of a term with its workspace before it. So what is counted and looked
-//! through is a workspace's own, whatever others say, and no word stays in the file when it is removed: FTS5 overwrites what it has of
-//! a message, but not the beginnings of tokens by which it finds their pages. The hash has a key of the store's. Ranking is not FTS5's, since that compares with all that is stored.
+//! It is one of FTS5's, which knows tokens alone: each is a hash of a term, by a key of the store's, with its workspace before it. So
+//! what is counted and searched is a workspace's own, whatever others say, and no word stays in the file when it is removed: FTS5
+//! overwrites what it has of a message, but not the beginnings of tokens by which it finds their pages.
+//!
+//! Ranking is not FTS5's, since that compares with all that is stored.
 
 use std::iter::repeat_with;
 

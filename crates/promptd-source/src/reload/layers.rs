@@ -11,6 +11,7 @@ use std::{
 use promptd_core::{
     finding::Finding,
     id::Id,
+    prompt::Prepared,
     workspace::{Layer, Origin, Snapshot, compose},
 };
 
@@ -308,13 +309,16 @@ fn loaded(snapshot: Arc<Snapshot>, origin: Option<Arc<Origin>>) -> Arc<Loaded> {
     Arc::new(Loaded { snapshot: snapshot.into(), at: clock::timestamp(), origin, candidate: None })
 }
 
-/// One that was only loaded again is as old as it was.
+/// One that was only loaded again is as old as it was, and its prompts lose what they lost.
 fn ready(snapshot: Arc<Snapshot>, origin: Option<Arc<Origin>>, candidate: Option<Candidate>, store: &Store) -> State {
-    let at = match store.get(snapshot.id.as_str()).as_deref() {
-        Some(State::Cold(cold)) if cold.outline.snapshot().revision == snapshot.revision => cold.at,
-        _ => clock::timestamp(),
+    let before = store.get(snapshot.id.as_str());
+    let (at, snapshot) = match before.as_deref() {
+        Some(State::Cold(cold)) if cold.outline.snapshot().revision == snapshot.revision => {
+            (cold.at, Prepared::from(snapshot).with_forecast(&cold.forecast))
+        }
+        _ => (clock::timestamp(), snapshot.into()),
     };
-    State::Ready(Arc::new(Loaded { snapshot: snapshot.into(), at, origin, candidate }))
+    State::Ready(Arc::new(Loaded { snapshot, at, origin, candidate }))
 }
 
 #[cfg(test)]

@@ -31,13 +31,6 @@ impl Default for History {
     }
 }
 
-/// A state's snapshot, and behind it the candidate of a canary.
-fn live(loaded: &Arc<Loaded>) -> impl Iterator<Item = &Arc<Loaded>> {
-    let candidate = loaded.candidate.as_ref().map(|candidate| &candidate.loaded);
-    let differs = |candidate: &&Arc<Loaded>| candidate.snapshot.revision != loaded.snapshot.revision;
-    std::iter::once(loaded).chain(candidate.filter(differs))
-}
-
 /// A workspace's place in the store; outlives its revisions.
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -56,7 +49,7 @@ pub(crate) struct Slot {
 impl Slot {
     pub(crate) fn new(state: State) -> Self {
         let held = match &state {
-            State::Ready(loaded) => live(loaded).cloned().collect(),
+            State::Ready(loaded) => loaded.live().cloned().collect(),
             State::Cold(_) | State::Invalid(_) | State::Gone => Vec::new(),
         };
         let state = Arc::new(state);
@@ -101,14 +94,14 @@ impl Slot {
             let older = self.held.load();
             let older = older
                 .iter()
-                .filter(|old| live(new).all(|live| live.snapshot.revision != old.snapshot.revision))
+                .filter(|old| new.live().all(|live| live.snapshot.revision != old.snapshot.revision))
                 .filter(|old| !tightens(&old.snapshot, &new.snapshot))
                 .take(history.revisions.saturating_sub(1))
                 .take_while(|old| {
                     bytes += old.snapshot.weight();
                     bytes <= history.bytes
                 });
-            let held = live(new).chain(older).cloned().collect();
+            let held = new.live().chain(older).cloned().collect();
             self.held.store(Arc::new(held));
         }
         self.asked.store(false, Relaxed);
@@ -149,7 +142,7 @@ impl Slot {
         let pinned_for = clock::timestamp().as_second().saturating_sub(self.pinned.load(Relaxed));
         let is_pinned = u64::try_from(pinned_for).is_ok_and(|seconds| seconds < PINNED_FOR.as_secs());
         // Somebody follows it, or waits for it.
-        let is_behind = live(loaded).any(|live| live.snapshot.is_behind());
+        let is_behind = loaded.live().any(|live| live.snapshot.is_behind());
         if self.changes.receiver_count() > 0 || is_pinned || is_behind {
             return false;
         }

@@ -41,6 +41,14 @@ pub struct Loaded {
     pub candidate: Option<Candidate>,
 }
 
+impl Loaded {
+    /// The revisions that turns get: its own, and behind it the candidate's.
+    pub fn live(self: &Arc<Self>) -> impl Iterator<Item = &Arc<Self>> {
+        let candidate = self.candidate.as_ref().map(|candidate| &candidate.loaded);
+        std::iter::once(self).chain(candidate.filter(|candidate| candidate.snapshot.revision != self.snapshot.revision))
+    }
+}
+
 /// What some turns get instead of a workspace's newest snapshot.
 #[derive(Debug)]
 pub struct Candidate {

@@ -14,8 +14,7 @@ use crate::{
 /// The findings of a plain turn and of a heartbeat turn by the workspace's own profile, without those of the snapshot:
 /// what is cut is known only once a prompt is assembled. What is prepared for it is not kept: it is larger than the texts,
 /// and most workspaces of many are not asked for.
-#[must_use]
-pub fn forecast(snapshot: &Arc<Snapshot>) -> Vec<Finding> {
+pub(super) fn forecast(snapshot: &Arc<Snapshot>) -> Vec<Finding> {
     let Some(profile) = snapshot.profiles.get(snapshot.manifest.profile.as_str()) else { return Vec::new() };
     let snapshot = &Prepared::from(Arc::clone(snapshot));
     let turns = [false, true].map(|heartbeat| Turn { heartbeat, ..Turn::at(Moment::EPOCH) });
@@ -43,8 +42,7 @@ const ESCAPED: usize = 6;
 
 /// Whether a limit may cut text of plain prompts of the workspace. It only adds up sizes, so that [`forecast`] need not
 /// render workspaces that nobody asks for; it may be wrong only by answering yes.
-#[must_use]
-pub fn may_lose(snapshot: &Snapshot) -> bool {
+pub(super) fn may_lose(snapshot: &Snapshot) -> bool {
     let (context, skills) = (&snapshot.manifest.context, &snapshot.settings.skills);
     let documents = || snapshot.documents.values().map(Arc::as_ref).chain(snapshot.nested.documents());
     let sizes = || documents().map(|document| document.chars);

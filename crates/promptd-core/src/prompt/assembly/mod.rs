@@ -11,7 +11,6 @@ mod spans;
 mod token_counts;
 
 pub use assemble::{assemble, assemble_with_spans};
-pub use forecast::{forecast, may_lose};
 pub use prepared::Prepared;
 pub use spans::MAX_SPANS;
 pub use token_counts::count_tokens;

@@ -80,6 +80,12 @@ impl Prepared {
         self.forecast.get_or_init(find)
     }
 
+    /// With the forecast of the same snapshot, which was made before.
+    #[must_use]
+    pub fn with_forecast(self, forecast: &[Finding]) -> Self {
+        Self { forecast: Box::<[Finding]>::from(forecast).into(), ..self }
+    }
+
     /// The profile's parts; `None`: the snapshot was loaded without it.
     pub(super) fn profile(&self, profile: &Profile) -> Option<&PreparedProfile> {
         let all = self.profiles.get_or_init(|| self.snapshot.profiles.iter().map(|_| OnceLock::new()).collect());

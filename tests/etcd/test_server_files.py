@@ -64,7 +64,7 @@ def test_what_is_wrong_changes_nothing_and_is_said(etcd, serve, tmp_path, fleet)
     publish(bundle(tmp_path), to, "Good.")
     service = serve(etcd, **options)
     publish(bundle(tmp_path, "short"), to, "A token that is too short.")
-    wait_for(lambda: "the last good version stays in use" in service.log(), "the log says so")
+    service.logged("the last good version stays in use")
     assert status_of(service, TOKEN) == 200
     assert 'promptd_server_file_invalid{file="tokens"} 1' in service.get("/metrics")[1]
     promptd("rollback", "fleet-files", "1", "--to", to)

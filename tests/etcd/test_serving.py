@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cluster import b64, wait_for
 from publisher import manifest, publish, sha256
-from service import elapsed
+from service import LONG, elapsed
 
 EXAMPLE = Path(__file__).parents[2] / "workspace-example"
 
@@ -45,8 +45,9 @@ def test_a_publish_a_removal_and_a_new_workspace_are_served_at_once(etcd, serve)
         service.shows("a", f"rule {number}.")
         took.append(elapsed(began))
     took.sort()
-    print(f"publish to served: median {took[100] * 1000:.0f} ms, p99 {took[197] * 1000:.0f} ms")
-    assert took[197] < 0.1, took[-5:]
+    median, p99 = took[100], took[197]
+    print(f"publish to served: median {median * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms")
+    assert (p99 if LONG else median) < 0.1, took[-5:]
     publish(etcd, {"b": {"AGENTS.md": b"new here"}})
     service.shows("b", "new here")
     etcd.delete("/promptd/workspaces/a")
@@ -92,12 +93,12 @@ def test_a_folder_of_the_same_id_is_served_and_the_published_one_where_it_goes(e
     publish(etcd, {"a": {"AGENTS.md": b"from etcd"}})
     service = serve(etcd, root=folder.parent)
     assert "from the folder" in service.text("a")
-    assert "the published workspace a is not served" in service.log()
+    service.logged("the published workspace a is not served")
     shutil.rmtree(folder)
     service.shows("a", "from etcd")
     folder.mkdir()
     (folder / "AGENTS.md").write_text("too late")
-    wait_for(lambda: "is not served: a published workspace has its id" in service.log(), "said")
+    service.logged("is not served: a published workspace has its id")
     assert "from etcd" in service.text("a")
 
 
@@ -107,12 +108,12 @@ def test_without_etcd_the_folders_are_served_and_the_log_says_what_is_wrong(etcd
     (folder / "AGENTS.md").write_text("from the folder")
     service = serve(endpoints=["127.0.0.1:1"], root=folder.parent, settings={"max_age": "1s"})
     assert "from the folder" in service.text("own") and "SOURCE_AWAY" not in service.codes("own")
-    assert "etcd at 127.0.0.1:1 cannot be reached" in service.log() and "Connection refused" in service.log()
+    service.logged("etcd at 127.0.0.1:1 cannot be reached", "Connection refused")
     status, page = service.get("/readyz")
     assert status == 503 and "etcd has not answered yet" in page
     elsewhere = serve(etcd, root=folder.parent, prefix="/nothing/here")
     assert "from the folder" in elsewhere.text("own")
-    assert "etcd has no workspace below the prefix" in elsewhere.log()
+    elsewhere.logged("etcd has no workspace below the prefix")
 
 
 def test_while_etcd_is_away_answers_go_on_and_say_since_when(etcd, serve):
@@ -178,7 +179,8 @@ def test_a_user_that_may_no_longer_read_is_said_and_the_last_state_stays(etcd, s
     token = etcd.call("auth/authenticate", {"name": "root", "password": "rootpw"})["token"]
     etcd.call("auth/role/revoke", {"role": "reader", "key": b64("/promptd/"), "range_end": b64("/promptd0")}, token)
     wait_for(lambda: "SOURCE_AWAY" in service.codes("a"), "said")
-    assert "kept" in service.text("a") and "permission denied" in service.log()
+    service.logged("permission denied")
+    assert "kept" in service.text("a")
     etcd.call("auth/role/grant", {"name": "reader", "perm": grant}, token)
     wait_for(lambda: "SOURCE_AWAY" not in service.codes("a"), "back")
 

@@ -14,8 +14,9 @@ from wire import ABOUT, INVALID_PARAMS, METHOD_NOT_FOUND, MODERN, REVISIONS, Htt
 
 MAX_BODY = 256 << 10
 MAX_SUBSCRIPTIONS = 256
-# How long a plain call may take beside the worst, on a machine that does other things too; how much memory may grow, in MiB.
-PATIENCE_SECONDS = 3
+# How long a plain call may take beside the worst, however slow the machine is: this process makes the large bodies too. How much memory
+# may grow, in MiB.
+PATIENCE_SECONDS = 10
 GROWTH = 64
 RULES = file_uri("example", "AGENTS.md")
 REVISION_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as pb
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc as services
+from ports import free_port
 
 WAIT_SECONDS = 20
 
@@ -15,7 +16,7 @@ class Collector(services.TraceServiceServicer):
     """Runs for the length of a `with` block, and again at the same port after `stop`."""
 
     def __init__(self):
-        self.port = 0
+        self.port = free_port()
         self.spans = queue.Queue()
         self.raw = []
         self.metadata = []
@@ -36,7 +37,7 @@ class Collector(services.TraceServiceServicer):
     def start(self):
         self.server = grpc.server(ThreadPoolExecutor(4))
         services.add_TraceServiceServicer_to_server(self, self.server)
-        self.port = self.server.add_insecure_port(f"127.0.0.1:{self.port}")
+        self.server.add_insecure_port(f"127.0.0.1:{self.port}")
         self.server.start()
 
     def stop(self):

@@ -13,6 +13,7 @@ import urllib.request
 import pytest
 import yaml
 from collector import Collector
+from ports import free_port
 from service import ROOT, WAIT_SECONDS, Service
 
 pytestmark = pytest.mark.skipif(not os.environ.get("PROMETHEUS"), reason="no prometheus on this machine")
@@ -37,9 +38,7 @@ class Prometheus:
     """Scrapes one server for the length of a `with` block."""
 
     def __init__(self, folder, target):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+        self.address = f"127.0.0.1:{free_port()}"
         config = folder / "prometheus.yml"
         jobs = [{"job_name": "promptd", "static_configs": [{"targets": [target]}]}]
         config.write_text(yaml.safe_dump({"global": {"scrape_interval": SCRAPE}, "scrape_configs": jobs}))

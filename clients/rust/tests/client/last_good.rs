@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::{
     calls::{said, talk},
-    server::Server,
+    server::{Server, WAIT},
 };
 
 async fn client(server: &Server, last_good: &LastGood) -> Promptd {
@@ -23,7 +23,7 @@ fn user(name: &str) -> User {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_is_answered_for_and_recovered_within_a_second() {
+async fn a_server_that_dies_is_answered_for_and_found_again() {
     let mut server = Server::start();
     let client = client(&server, &LastGood::memory()).await;
     let turn = |text: &str| {
@@ -48,7 +48,7 @@ async fn a_server_that_dies_is_answered_for_and_recovered_within_a_second() {
     server.again();
     let began = Instant::now();
     while turn("Now?").send().await.unwrap().stale.is_some() {
-        assert!(began.elapsed() < Duration::from_secs(1));
+        assert!(began.elapsed() < WAIT);
     }
 }
 
@@ -90,7 +90,7 @@ async fn what_is_refused_by_now_is_forgotten() {
     fs::rename(server.path(""), server.path("../.away")).unwrap();
     let began = Instant::now();
     while client.assemble("example").send().await.is_ok_and(|prompt| prompt.stale.is_none()) {
-        assert!(began.elapsed() < Duration::from_secs(20));
+        assert!(began.elapsed() < WAIT);
     }
     server.kill();
     assert_eq!(client.assemble("example").send().await.unwrap_err().code, Code::Unavailable);

@@ -3,12 +3,18 @@
 use std::{
     env, fs,
     io::{BufRead as _, BufReader},
+    net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{self, Child, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+/// How long what must come may take, however slow the machine is.
+pub(crate) const WAIT: Duration = Duration::from_secs(20);
 
 pub(crate) struct Server {
     pub(crate) address: String,
@@ -38,7 +44,7 @@ impl Server {
         config.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
         // JSON is YAML.
         fs::write(folder.path().join("promptd.yaml"), config.to_string()).unwrap();
-        let mut server = Self { address: "127.0.0.1:0".into(), folder, child: None };
+        let mut server = Self { address: format!("127.0.0.1:{}", free_port()), folder, child: None };
         server.again();
         server
     }
@@ -72,6 +78,18 @@ impl Drop for Server {
     fn drop(&mut self) {
         if self.child.is_some() {
             self.kill();
+        }
+    }
+}
+
+/// A port below those that outgoing connections are given: a client that connects again and again would end up with the port of the
+/// server that it waits for. Each is given once, from one of this process's own on.
+fn free_port() -> u32 {
+    static DRAWN: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let port = 20_000 + (process::id() + DRAWN.fetch_add(1, Ordering::Relaxed)) % 12_000;
+        if TcpListener::bind(format!("127.0.0.1:{port}")).is_ok() {
+            return port;
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct Comparison {
     own_texts: Option<OwnTexts>,
 }
 
-/// Microseconds, but for calls a second.
+/// Microseconds, except for calls a second.
 #[derive(Debug, Serialize, Deserialize)]
 struct Figures {
     cpu: f64,

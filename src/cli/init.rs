@@ -13,7 +13,7 @@ use super::{CommandResult, Failure, print, schema::Schema};
 
 /// Writes the files of a new workspace. Never overwrites a file.
 ///
-/// JSON Schemas for editors go to `.promptd/schemas` in it, which is no part of the workspace: nothing there is read.
+/// JSON Schemas for editors go to `.promptd/schemas` in it, which is not part of the workspace: nothing there is read.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// The folder of the workspace; created if it does not exist.

@@ -22,7 +22,7 @@ pub(super) const TURNS_FOLDER: &str = ".promptd/turns";
 /// What the names of turn files there end with. JSON is YAML too.
 pub(super) const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
-/// What is assembled, but for the workspace.
+/// What is assembled, except for the workspace.
 pub(super) struct TurnAndProfile {
     pub(super) turn: Turn,
     /// The profile that the file names.

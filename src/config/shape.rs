@@ -39,7 +39,7 @@ pub enum Shape {
     /// A number from 0 to 1.
     #[cfg(any(feature = "memory", feature = "otlp", feature = "record"))]
     Share,
-    /// A list of fields of the contract's turn, but for its time.
+    /// A list of fields of the contract's turn, except for its time.
     #[cfg(feature = "record")]
     TurnFields,
     /// One of these words.

@@ -20,7 +20,7 @@ const SWITCHES: &[(&str, &str)] = &[
     ("workspaces.etcd.cache", "workspaces.etcd.cache.dir"),
 ];
 
-/// A warning for each setting that `given`, a config file's root node, sets in vain. A section that is off as a whole has one
+/// A warning for each setting that `given`, a config file's root node, sets without effect. A section that is off as a whole has one
 /// warning, in the section around it. `effective` also has what flags set.
 pub(super) fn warnings(given: &Node, effective: &BTreeMap<&'static str, Json>) -> Vec<Fault> {
     let is_off = |(_, switch): &(&str, &str)| is_unset(effective.get(switch));

@@ -23,7 +23,7 @@ class Asking:
 
     def ask(self, method, params=None):
         answer = self.caller.call(method, params)
-        # What the request itself names is no news.
+        # What the request itself names is not news.
         named = set(MARK.findall(json.dumps(params)))
         self.search(answer.text, named, f"{method} {params}")
         if answer.failed and answer.message:

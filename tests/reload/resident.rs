@@ -277,7 +277,7 @@ fn what_is_gone_is_gone_loaded_or_not() {
 }
 
 /// Random saves, faults and calls, with room for two of eight: once it is at rest, every workspace is what a fresh load of its
-/// files gives, but for what is kept of a file that is invalid.
+/// files gives, except for what is kept of a file that is invalid.
 #[test]
 fn after_random_saves_faults_and_calls_each_is_as_loaded_afresh() {
     const WORKSPACES: usize = 8;

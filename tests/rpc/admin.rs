@@ -1,4 +1,4 @@
-//! `AdminService` as far as it needs no etcd: who may publish, and that an etcd which is away is no fault of a caller's.
+//! `AdminService` as far as it needs no etcd: who may publish, and that an etcd which is away is not a fault of a caller's.
 
 use std::sync::Arc;
 

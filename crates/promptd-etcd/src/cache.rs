@@ -105,7 +105,7 @@ impl Cache {
         disk::remove(&self.live_file(key))
     }
 
-    /// What is kept of what is live, but for what is damaged.
+    /// What is kept of what is live, except for what is damaged.
     pub(crate) fn live(&self) -> io::Result<Vec<(LiveKey, Vec<u8>)>> {
         let mut live = Vec::new();
         for kind in Kind::ALL {

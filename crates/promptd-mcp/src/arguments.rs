@@ -32,7 +32,7 @@ const fn text(path: &'static str, lock: Option<&'static str>, description: &'sta
     Field { path, lock, kind: Kind::Text, description }
 }
 
-/// All fields of a turn that are no list and hold no other message, but for those of `user`, `agent` and `channel`.
+/// All fields of a turn that are not lists and hold no other message, except for those of `user`, `agent` and `channel`.
 const FIELDS: &[Field] = &[
     text("turn.user.name", None, "The name of who is talking."),
     text("turn.user.id", None, "The id of who is talking."),

@@ -33,7 +33,7 @@ const INSTRUCTIONS: &str = "Skills, context files and prompts of a workspace of 
 /// The revisions of the protocol that are served, the oldest first.
 const VERSIONS: &[ProtocolVersion] = &[ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
 
-/// The methods that have parameters, but for those of one revision alone.
+/// The methods that have parameters, except for those of one revision alone.
 const WITH_PARAMS: &[&str] = &[
     "prompts/get",
     "prompts/list",

@@ -20,7 +20,7 @@ const FIRST_WAIT: Duration = Duration::from_secs(2);
 /// … up to this.
 const MAX_WAIT: Duration = Duration::from_secs(3_600);
 
-/// Whether the model's server is there. While it is away nothing is asked, but for one request now and then. Clones are one.
+/// Whether the model's server is there. While it is away nothing is asked, except for one request now and then. Clones are one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Breaker(Arc<Mutex<State>>);
 

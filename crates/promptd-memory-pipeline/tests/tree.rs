@@ -237,7 +237,7 @@ async fn vectors_say_where_a_topic_shifts() {
     let embedding = Embedding::of_model("topics".into(), Arc::new(Topics(AtomicUsize::new(0))), None);
     let division = Division { thresholds, embedding: Arc::new(embedding) };
     let working = Pipeline::new(Arc::clone(&store), division, None).start();
-    // To the words all messages are alike, but for one.
+    // To the words all messages are alike, except for one.
     let topic = |number| if (8..15).contains(&number) { "other-topic" } else { "one-topic" };
     let said = messages(0..21).into_iter().enumerate();
     let said =

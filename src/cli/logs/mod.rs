@@ -60,7 +60,7 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     tracing::error!(place = panic.location().map(ToString::to_string), "panicked");
 }
 
-/// The level, but for what libraries say that is of no use here. The one that watches files warns of what is not a fault, such
+/// The level, except for what libraries say that is of no use here. The one that watches files warns of what is not a fault, such
 /// as a folder that was removed before its watch; faults of watching have lines of `promptd::source`. The one that speaks MCP
 /// logs each connection with all that a client says of itself.
 fn without_libraries(level: &Targets) -> Targets {

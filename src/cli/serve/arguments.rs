@@ -129,7 +129,7 @@ fn single(text: &str) -> Result<SingleWorkspace, Failure> {
     }
 }
 
-/// Warns of settings that are probably a mistake, but for those that were warned of `before`.
+/// Warns of settings that are probably a mistake, except for those that were warned of `before`.
 pub(super) fn warn_of_settings(config: &Config, before: &[Finding]) {
     for warning in config.warnings.iter().filter(|warning| !before.contains(warning)) {
         let Finding { code, place, message, .. } = warning;

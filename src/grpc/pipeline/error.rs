@@ -216,7 +216,7 @@ impl Error {
             Self::MetadataTooLarge { limit } => {
                 format!("the request's headers and path are larger than the server's limit of {limit} bytes")
             }
-            Self::Unreadable => "the request is no message of this method".into(),
+            Self::Unreadable => "the request is not a message of this method".into(),
             Self::Incomplete => "the request ended before its message".into(),
             Self::RequestTimeout => "the request took too long to arrive".into(),
             Self::ConnectionFull => {

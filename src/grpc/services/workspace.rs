@@ -33,7 +33,7 @@ use promptd_source::store::{Loaded, State};
 /// The most skills of a workspace that is looked through on a worker thread; with their files so many.
 const MAX_LISTED_IN_PLACE: usize = 500;
 const MAX_LISTED_WITH_FILES: usize = 20;
-/// The most files on one page of skills, but for those of its first skill.
+/// The most files on one page of skills, except for those of its first skill.
 const MAX_FILES_OF_A_PAGE: usize = 5_000;
 
 pub(super) struct WorkspaceService {

@@ -1,4 +1,4 @@
-// The programs of the README, the manual and the examples, run as printed, but for the address.
+// The programs of the README, the manual and the examples, run as printed, except for the address.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -922,7 +922,7 @@ pub struct PlanHistoryRequest {
     #[prost(uint64, tag = "3")]
     pub first_index: u64,
     /// The segments so far, of all levels, in any order. At most 10,000. Those that have a parent may be
-    /// left out, but for those next to one that has none. Messages that a segment covers are not planned
+    /// left out, except for those next to one that has none. Messages that a segment covers are not planned
     /// again.
     #[prost(message, repeated, tag = "4")]
     pub segments: ::prost::alloc::vec::Vec<HistorySegment>,

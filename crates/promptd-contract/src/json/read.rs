@@ -13,7 +13,7 @@ use promptd_core::{finding::member, text::inline::inline, yaml::nearest};
 /// Whole numbers beyond this are not exact in a `google.protobuf.Value`, whose numbers are doubles.
 const MAX_EXACT: u64 = 1 << 53;
 
-/// The most characters shown of a text that is no name of an enum.
+/// The most characters shown of a text that is not a name of an enum.
 const MAX_SHOWN_CHARS: usize = 64;
 
 type Members<'a> = [(Cow<'a, str>, Json<'a>)];

@@ -96,7 +96,7 @@ impl<'t> Reader<'t> {
                 Some('"' | '\'' | '`') => self.quoted()?,
                 _ => self.unquoted(&[':', '}']),
             };
-            // A key that is cut off is no part of the object.
+            // A key that is cut off is not part of the object.
             self.cut = None;
             self.skip();
             if !self.eat(':') {

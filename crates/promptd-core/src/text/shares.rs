@@ -152,8 +152,8 @@ mod tests {
             for (share, want) in given.iter().zip(&wants) {
                 prop_assert!(*share <= want.need);
                 prop_assert!(floors > total || *share >= want.floor.min(want.need));
-                // What is short of its need gets no less than any other of its priority, but for a floor or the odd one left over;
-                // and nothing of a lower priority gets more than its floor.
+                // What is short of its need gets no less than any other of its priority, except for a floor or the odd one
+                // left over; and nothing of a lower priority gets more than its floor.
                 for (other, wants_less) in given.iter().zip(&wants).filter(|_| share < &want.need && floors <= total) {
                     let floor = wants_less.floor.min(wants_less.need);
                     let is_fair = wants_less.priority > want.priority || *other <= floor

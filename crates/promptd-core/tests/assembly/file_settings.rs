@@ -138,7 +138,7 @@ fn a_report_names_the_limit_of_its_own_section() {
     let none = [None, None];
     for (settings, limits) in [
         ("", [4_000, 4_000, 4_000]),
-        // What the files share is no limit of one of them.
+        // What the files share is not a limit of one of them.
         ("max_chars_total: 700, ", [4_000, 4_000, 4_000]),
         ("max_chars_per_file: 90, ", [90, 90, 90]),
         ("max_chars_per_file: 5, ", [5, 5, 5]),

@@ -149,7 +149,7 @@ fn open_cache(options: &Options) -> Result<Option<Cache>, Error> {
     Cache::open(cache, &options.prefix).map(Some).map_err(failed)
 }
 
-/// Takes over what the cache has of an earlier run, but for workspaces of which a file is damaged or not there.
+/// Takes over what the cache has of an earlier run, except for workspaces of which a file is damaged or not there.
 async fn restore(state: &State, cache: Arc<Cache>) -> Result<(), Error> {
     let read = tokio::task::spawn_blocking(move || {
         let live = cache.live()?;

@@ -17,7 +17,7 @@ use crate::{SessionKey, StoreError};
 
 /// How many messages, or segments, are copied or removed in one step.
 const STEP: usize = 50;
-/// The most bytes of text that one step copies, but for its last message or segment.
+/// The most bytes of text that one step copies, except for its last message or segment.
 const STEP_BYTES: u64 = 64 << 10;
 /// How many sessions one sweep takes out of sight.
 const MAX_SWEPT: usize = 1_000;

@@ -32,7 +32,7 @@ struct Migration {
     fill: Option<Fill>,
 }
 
-/// Times are milliseconds since 1970, but for that of a message, which is its caller's. `state`: 0 live, 1 being copied, 2
+/// Times are milliseconds since 1970, except for that of a message, which is its caller's. `state`: 0 live, 1 being copied, 2
 /// being removed; only live sessions are seen. `number` is a message's index in its session.
 const VERSION_1: &str = "CREATE TABLE sessions (
         key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -74,7 +74,7 @@ const VERSION_1: &str = "CREATE TABLE sessions (
 
 /// `events` counts what happened to a session, `seen` what of it is planned. `start` and `stop` are numbers of messages.
 /// `state`: 0 waits for its summary, 1 has it, 2 is set aside. A segment is seen from the position `since` on, and from
-/// `until` on its parent stands for it.
+/// `until` on its parent is shown instead.
 const VERSION_2: &str = "ALTER TABLE sessions ADD COLUMN events INTEGER NOT NULL DEFAULT 1;
     ALTER TABLE sessions ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX sessions_due ON sessions (key) WHERE state = 0 AND seen < events;

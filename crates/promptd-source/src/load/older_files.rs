@@ -18,7 +18,7 @@ const MAX_FILE_BYTES: usize = 200 << 10;
 /// A file's path in its workspace, and what was read of it.
 pub type OlderFile = (String, FileBytes);
 
-/// Reads the files that a pattern can name as they are now, but for the greatest name: the last `most` before it, in order. None,
+/// Reads the files that a pattern can name as they are now, except for the greatest name: the last `most` before it, in order. None,
 /// where there are fewer than two, or the pattern names one file. Of a canary they are those of the stable side.
 pub fn read_older_files(
     external: Option<&dyn External>,

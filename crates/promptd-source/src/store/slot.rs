@@ -152,7 +152,7 @@ impl Slot {
         self.asked.store(false, Relaxed);
         self.held.store(Arc::default());
         self.current.store(Arc::clone(&cold));
-        // It is no news: whoever came to follow it meanwhile asks for it to be loaded.
+        // It is not news: whoever came to follow it meanwhile asks for it to be loaded.
         self.changes.send_if_modified(|state| {
             *state = cold;
             false

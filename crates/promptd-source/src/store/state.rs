@@ -117,7 +117,7 @@ impl State {
         }
     }
 
-    /// Whether no reader could tell one from the other, but for how long it takes.
+    /// Whether no reader could tell one from the other, except for how long it takes.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let revision = |state: &Self| state.snapshot().map(|snapshot| snapshot.revision.clone());
         let is_cold = |state: &Self| matches!(state, Self::Cold(_));

@@ -69,7 +69,7 @@ impl Publisher {
         Self(Arc::new(State { options, credentials, check, approvals, kept_back: None, connections, publishing }))
     }
 
-    /// The same, but for an id that nobody may publish or read through it: that of the server's own files, which have tokens.
+    /// The same, except for an id that nobody may publish or read through it: that of the server's own files, which have tokens.
     #[must_use]
     pub fn keeping_back(self, id: Option<Id>) -> Self {
         Self(Arc::new(State { kept_back: id, ..State::clone(&self.0) }))

@@ -12,7 +12,7 @@ use promptd_contract::proto;
 
 /// The most messages of a part.
 const PART_MESSAGES: usize = 500;
-/// The most bytes of text of a part, but for its first message.
+/// The most bytes of text of a part, except for its first message.
 const PART_BYTES: usize = 256 << 10;
 
 /// One export.

@@ -41,7 +41,7 @@ use promptd_contract::{
 use promptd_core::id::Id;
 use promptd_source::store::State;
 
-/// The most bytes of text of a page, but for its first message.
+/// The most bytes of text of a page, except for its first message.
 const MAX_PAGE_BYTES: usize = 1 << 20;
 
 /// Why no notes are summed up.

@@ -214,7 +214,7 @@ impl Finder<'_, '_, '_> {
                 Candidate::Constant(_) => {}
                 Candidate::Value(path, attribute) => {
                     let Some((found, place, exact)) = self.find(path, 0) else { continue };
-                    // A number that was made of a text, such as its length, is no part of it.
+                    // A number that was made of a text, such as its length, is not part of it.
                     let exact = exact && (found == *value || value.kind() == ValueKind::String);
                     let written = || WrittenValue { place, attribute: attribute.clone(), exact };
                     if found == *value {

@@ -278,7 +278,7 @@ impl<'a, 's> Listed<'a, 's> {
         let Some(count) = all.len().filter(|count| *count > shown) else { return self.whole().into() };
         let reason = entries_shown(shown, count);
         let block = self.whole();
-        // An entry that is not shown may be one that the template cannot write: that is no fault of this prompt.
+        // An entry that is not shown may be one that the template cannot write: that is not a fault of this prompt.
         let original = match Self::of_list(spec, each, scope, &all) {
             Ok(Some(all)) => Size::of(all.text.as_str()),
             Ok(None) | Err(_) => block.report.included,

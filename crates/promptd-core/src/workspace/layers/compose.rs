@@ -122,7 +122,7 @@ fn check_profile(own: &Snapshot, manifest: &mut Manifest, profiles: &ProfileSet)
     findings
 }
 
-/// The workspace's own findings, but for those that its layers answer.
+/// The workspace's own findings, except for those that its layers answer.
 fn report_own(own: &Snapshot, files: &Composed, manifest: &Manifest, collector: &mut Collector) {
     let is_of_profile = |finding: &Finding| {
         manifest.profile != own.manifest.profile && own.profiles.error(own.manifest.profile.as_str()) == Some(finding)

@@ -161,7 +161,7 @@ impl fmt::Display for NotFound<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing { folder, near } => {
-                write!(f, "`{folder}` is no folder of the workspace")?;
+                write!(f, "`{folder}` is not a folder of the workspace")?;
                 if let Some(near) = near { write!(f, "; did you mean `{near}`?") } else { Ok(()) }
             }
             Self::Beyond { folder } => {

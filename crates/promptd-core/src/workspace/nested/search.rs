@@ -17,7 +17,7 @@ use crate::{
 pub const MAX_NESTED_DEPTH: usize = 16;
 /// How many folders of a workspace are searched for nested context files.
 pub const MAX_NESTED_FOLDERS: usize = 10_000;
-/// How many files are reported that are called like one that is looked for, but for the case.
+/// How many files are reported that are called like one that is looked for, except for the case.
 const MAX_NEAR_MISSES: usize = 10;
 
 /// Folders that are not searched, wherever they are: of version control, installed packages and compiled files.

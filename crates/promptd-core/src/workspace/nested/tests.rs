@@ -83,9 +83,9 @@ fn what_no_one_works_in_is_not_searched_and_says_why() {
         ),
         ("env", "`env` is not searched for context files: it has a pyvenv.cfg, so that a tool makes what is in it"),
         ("skills/git", "`skills` is not searched for context files: skills have rules of their own"),
-        ("web/src", "`web/src` is no folder of the workspace"),
-        ("wbe", "`wbe` is no folder of the workspace; did you mean `web`?"),
-        ("AGENTS.md", "`AGENTS.md` is no folder of the workspace"),
+        ("web/src", "`web/src` is not a folder of the workspace"),
+        ("wbe", "`wbe` is not a folder of the workspace; did you mean `web`?"),
+        ("AGENTS.md", "`AGENTS.md` is not a folder of the workspace"),
     ] {
         assert_eq!(not_found(&snapshot, directory), why, "{directory}");
     }

@@ -47,7 +47,7 @@ pub(in crate::workspace) fn without_hidden(text: &str) -> String {
     drop_runs(text, |_| true)
 }
 
-/// Without tag characters, but for those that spell a flag.
+/// Without tag characters, except for those that spell a flag.
 pub(in crate::workspace) fn without_tags(text: &str) -> String {
     drop_runs(text, is_tag)
 }

@@ -15,7 +15,7 @@ pub const MAX_BUNDLE_DEPTH: usize = 4;
 /// How many files and folders of one skill are looked at.
 pub const MAX_BUNDLE_ENTRIES: usize = 500;
 
-/// Lists and hashes the files below `folder`, but for SKILL.md; hidden ones and `node_modules` are not bundled. `shown`
+/// Lists and hashes the files below `folder`, except for SKILL.md; hidden ones and `node_modules` are not bundled. `shown`
 /// is what findings call the folder; `known` are the files that it had: those that cannot be read now stay.
 pub(super) fn list(
     tree: &dyn Tree,

@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// The most bytes of messages that one plan is made of, but for its last one.
+/// The most bytes of messages that one plan is made of, except for its last one.
 const MAX_BYTES: usize = 8 << 20;
 /// What a message takes beside its text, about.
 const PER_MESSAGE: usize = 256;

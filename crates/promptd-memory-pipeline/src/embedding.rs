@@ -97,7 +97,8 @@ impl Embedding {
             match self.vectors(texts.clone()).await {
                 Ok(vectors) => return Ok(Some(vectors)),
                 Err(Missing::Until(next, _)) => return Err(next),
-                Err(Missing::Refused(_)) => sleep(wait(tries)).await,
+                Err(Missing::Refused(_)) if tries + 1 < TRIES => sleep(wait(tries)).await,
+                Err(Missing::Refused(_)) => {}
             }
         }
         Ok(None)

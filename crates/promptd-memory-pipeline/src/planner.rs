@@ -52,18 +52,24 @@ impl Planning {
         }
     }
 
-    /// Plans every session that changed; says when to look at those again whose vectors could not be had.
+    /// Plans every session that changed; says when to look again at those that could not be read, or whose vectors could not be had.
     async fn plan_due(&self) -> Result<Option<Instant>, StoreError> {
         let mut next: Option<Instant> = None;
         loop {
             let due = self.store.due(DUE).await?;
+            let mut failed = None;
             for session in &due {
                 match self.plan_session(session).await {
                     Ok(later) => next = next.into_iter().chain(later).min(),
                     // It was removed, or what was planned was.
                     Err(StoreError::NoSession) => {}
-                    Err(error) => return Err(error),
+                    // Others may be readable.
+                    Err(error) => failed = Some((session, error)),
                 }
+            }
+            if let Some((session, error)) = failed {
+                tracing::warn!(target: LOG_TARGET, %session, "it is not divided into segments now: {error}");
+                next = next.into_iter().chain([Instant::now() + AFTER_FAILURE]).min();
             }
             if due.len() < DUE || next.is_some() {
                 return Ok(next);

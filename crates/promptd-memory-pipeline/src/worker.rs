@@ -77,15 +77,18 @@ impl Work {
         if free == 0 {
             return Ok(later);
         }
-        let Jobs { jobs, next } = self.store.jobs(under_way.len() + free).await?;
+        let most = under_way.len() + free;
+        let Jobs { jobs, next } = self.store.jobs(most).await?;
         let next = next.map_or(later, |next| Instant::now() + next);
+        // Behind those that are put off there may be others.
+        let (may_be_more, mut is_put_off) = (jobs.len() >= most, false);
         let is_free = |job: &Job| under_way.values().all(|other| other.segment != job.segment);
         for job in jobs.into_iter().filter(is_free).take(free).collect::<Vec<_>>() {
-            let (request, chars) = match self.request(&job).await? {
+            let (request, chars) = match self.request(&job).await {
                 Some(Ok(asked)) => asked,
                 Some(Err(fault)) => {
-                    // Of the workspace, which an operator puts right.
                     self.store.finish(&job, Outcome::Later { wait: WITHOUT_REQUEST, fault, counts: false }).await?;
+                    is_put_off = true;
                     continue;
                 }
                 // It has gone.
@@ -98,22 +101,27 @@ impl Work {
             let asking = asked.spawn(async move { model.say(request).await.and_then(|said| said.checked(chars)) });
             under_way.insert(asking.id(), job);
         }
-        Ok(next)
+        Ok(match is_put_off {
+            true if may_be_more => Instant::now(),
+            true => next.min(Instant::now() + WITHOUT_REQUEST),
+            false => next,
+        })
     }
 
-    /// What a model is asked, and how many characters its answer is about; `None`: the job is none any more.
-    async fn request(&self, job: &Job) -> Result<Option<Result<(Request, usize), String>>, StoreError> {
+    /// What a model is asked, and how many characters its answer is about; `None`: there is no such job any more. The error is the
+    /// workspace's or the session's, which an operator puts right; others have their summaries meanwhile.
+    async fn request(&self, job: &Job) -> Option<Result<(Request, usize), String>> {
         let source = match self.store.source(job, MAX_SOURCE_BYTES).await {
             Ok(source) => source,
-            Err(StoreError::NoSession) => return Ok(None),
-            Err(error) => return Err(error),
+            Err(StoreError::NoSession) => return None,
+            Err(error) => return Some(Err(error.to_string())),
         };
         let chars = match &source {
             Source::Messages(messages) => messages.iter().map(|stored| stored.message.content.chars().count()).sum(),
             Source::Segments(children) => children.iter().map(|child| child.summary.chars().count()).sum(),
         };
         let request = self.summaries.prompts.request(&job.session.workspace, source, job.target_tokens).await;
-        Ok(Some(request.map(|request| (request, chars))))
+        Some(request.map(|request| (request, chars)))
     }
 
     /// Stores what became of a job.

@@ -74,6 +74,10 @@ fn pipeline(store: &Arc<dyn Store>, failures: usize) -> Pipeline {
 }
 
 fn pipeline_of(store: &Arc<dyn Store>, model: Arc<dyn Summariser>) -> Pipeline {
+    pipeline_with(store, model, Arc::new(Plain))
+}
+
+fn pipeline_with(store: &Arc<dyn Store>, model: Arc<dyn Summariser>, prompts: Arc<dyn Prompts>) -> Pipeline {
     let thresholds = Thresholds {
         min_new_messages: 4,
         min_new_tokens: 40,
@@ -82,7 +86,7 @@ fn pipeline_of(store: &Arc<dyn Store>, model: Arc<dyn Summariser>) -> Pipeline {
         rollup_size: 3,
         ..Thresholds::default()
     };
-    let summaries = Summaries { model, prompts: Arc::new(Plain), concurrency: 3, tokens_per_hour: None };
+    let summaries = Summaries { model, prompts, concurrency: 3, tokens_per_hour: None };
     let division = Division { thresholds, embedding: Arc::new(Embedding::of_words()) };
     Pipeline::new(Arc::clone(store), division, Some(summaries))
 }
@@ -193,6 +197,56 @@ async fn a_segment_whose_model_panics_is_asked_for_again() {
     drop(working);
     assert!(!made.is_empty() && made.iter().all(|segment| segment.state == SegmentState::Summarised), "{made:?}");
     assert!(model.0.load(Ordering::SeqCst) > made.len());
+}
+
+/// Requests that no workspace of the name `locked` makes.
+struct Unlocked;
+
+impl Prompts for Unlocked {
+    fn request<'a>(&'a self, workspace: &'a Id, source: Source, target: u32) -> Later<'a, Result<Request, String>> {
+        match workspace.as_str() {
+            "locked" => Box::pin(async { Err("it locks `inputs`".into()) }),
+            _ => Plain.request(workspace, source, target),
+        }
+    }
+}
+
+/// The work of others does not wait for what cannot be read, or has no prompt.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_that_cannot_be_summed_up_hold_up_no_other() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    let session = |workspace: &str, session: &str| SessionKey {
+        workspace: Id::parse(workspace).unwrap(),
+        session: Id::parse(session).unwrap(),
+    };
+    let damaged = session("w", "damaged");
+    store.append(&damaged, messages(0..30), None).await.unwrap();
+    for number in 0..5 {
+        store.append(&session("locked", &format!("s{number}")), messages(0..30), None).await.unwrap();
+    }
+    store.append(&key(), messages(0..30), None).await.unwrap();
+    let database = rusqlite::Connection::open(home.path().join("conversations.db")).unwrap();
+    database
+        .execute("UPDATE messages SET role = 9 WHERE session = (SELECT key FROM sessions WHERE id = 'damaged')", [])
+        .unwrap();
+    let working =
+        pipeline_with(&store, Arc::new(FirstWords { failures: 0, asked: AtomicUsize::new(0) }), Arc::new(Unlocked))
+            .start();
+    let made = async {
+        loop {
+            let made = segments(&store).await;
+            if !made.is_empty() && made.iter().all(|segment| segment.state == SegmentState::Summarised) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), made).await.unwrap();
+    while store.waiting(10, 1 << 20).await.unwrap().messages.iter().any(|message| !message.text.is_empty()) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    drop(working);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -417,6 +417,13 @@ fn recalls(store: &dyn Store) {
     assert_eq!(find(Recall { limit: 1, ..query("harbour") }).len(), 1);
     assert_eq!(find(Recall { max_bytes: 60, ..query("harbour") }).len(), 2);
     assert_eq!(find(Recall { max_bytes: 0, ..query("harbour") }).len(), 1);
+    // What a message's calls are given is text of it too.
+    let calls = (0..5).map(|number| ConversationMessage {
+        tool_calls: vec![ToolCall { arguments_json: "x".repeat(1_000), ..ToolCall::default() }],
+        ..said(Role::Assistant, &format!("c{number}"), "lighthouse")
+    });
+    append(store, "calls", calls.collect());
+    assert_eq!(find(Recall { max_bytes: 2_500, ..query("lighthouse") }).len(), 2);
     let in_s = || Recall { session: Some(id("s")), ..query("harbour") };
     assert_eq!(find(in_s()).len(), 2);
     assert_eq!(find(Recall { before: Some(1), ..in_s() }), ["0"]);

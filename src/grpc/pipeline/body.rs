@@ -44,6 +44,7 @@ impl HttpBody for AnswerBody {
     }
 }
 
+/// Why a stream ends, once it does.
 type End = Pin<Box<dyn Future<Output = Error> + Send>>;
 
 /// What an open stream holds to its end.
@@ -59,13 +60,18 @@ pub(super) struct OpenStream {
 pub(super) struct StreamBody {
     inner: Body,
     max_message_bytes: usize,
+    /// Ends before the next message.
+    revoked: End,
+    /// Ends once no message is ready.
     end: End,
     open: Option<OpenStream>,
 }
 
 impl StreamBody {
-    pub(super) fn new(inner: Body, max_message_bytes: usize, end: End, open: OpenStream) -> Self {
-        Self { inner, max_message_bytes, end, open: Some(open) }
+    /// `ends`: that the caller may no longer have what the stream sends, and that it must end for another reason.
+    pub(super) fn new(inner: Body, max_message_bytes: usize, ends: [End; 2], open: OpenStream) -> Self {
+        let [revoked, end] = ends;
+        Self { inner, max_message_bytes, revoked, end, open: Some(open) }
     }
 
     /// A message whose bytes are counted until the client has taken them; or the end, where they are too many.
@@ -103,6 +109,9 @@ impl HttpBody for StreamBody {
         let this = &mut *self;
         if this.open.is_none() {
             return Poll::Ready(None);
+        }
+        if let Poll::Ready(error) = this.revoked.as_mut().poll(cx) {
+            return Poll::Ready(Some(Ok(this.close_with(&error.into()))));
         }
         match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut this.inner).poll_frame(cx))) {
             Ok(Poll::Ready(Some(Ok(frame)))) => {

@@ -267,10 +267,11 @@ impl Shared {
         let (mut parts, mut body) = response.into_parts();
         record.keep_prompt(&mut parts.extensions);
         if method.kind != Kind::Unary {
-            let end = Box::pin(Arc::clone(&self).end_of_stream(method, record.caller.clone(), admission.deadline));
+            let revoked = Box::pin(Arc::clone(&self).revoked(method, record.caller.clone()));
+            let end = Box::pin(Arc::clone(&self).end_of_stream(admission.deadline));
             let Admission { permits, hold, .. } = admission;
             let open = OpenStream { record, peer: peer.clone(), retry: self.retry, _permits: permits, _hold: hold };
-            return Response::from_parts(parts, Body::new(StreamBody::new(body, limit, end, open)));
+            return Response::from_parts(parts, Body::new(StreamBody::new(body, limit, [revoked, end], open)));
         }
         // A single answer is ready at once.
         let first = match poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
@@ -290,12 +291,14 @@ impl Shared {
         Response::from_parts(parts, Body::new(AnswerBody::new(first, body)))
     }
 
-    /// Waits until an open stream must end, and says why.
-    async fn end_of_stream(self: Arc<Self>, method: Method, caller: Caller, deadline: Option<Instant>) -> Error {
-        let revoked = async {
-            // A health check needed no token in the first place.
-            if method.is_health() { pending().await } else { self.access.revoked(&caller, self.retry).await }
-        };
+    /// Waits until the caller may no longer have what they are sent, and says why.
+    async fn revoked(self: Arc<Self>, method: Method, caller: Caller) -> Error {
+        // A health check needed no token in the first place.
+        if method.is_health() { pending().await } else { self.access.revoked(&caller, self.retry).await }
+    }
+
+    /// Waits until an open stream must end for another reason, and says which.
+    async fn end_of_stream(self: Arc<Self>, deadline: Option<Instant>) -> Error {
         let expired = async {
             match deadline {
                 Some(at) => tokio::time::sleep_until(at).await,
@@ -304,7 +307,6 @@ impl Shared {
         };
         tokio::select! {
             () = self.lifecycle.reached(Phase::Closing) => Error::Draining { retry: self.retry },
-            error = revoked => error,
             () = expired => Error::DeadlineExceeded,
         }
     }

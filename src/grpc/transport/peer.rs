@@ -190,7 +190,8 @@ impl Peer {
     /// sent. Where a client leaves too many of them, its connection ends.
     pub(crate) fn small_answer(&self, response: Response<Body>) -> Response<Body> {
         let fields = response.headers().iter().map(|(name, value)| name.as_str().len() + value.len());
-        let bytes = ANSWER_BYTES + fields.sum::<usize>();
+        let content = response.body().size_hint().exact().unwrap_or(0);
+        let bytes = ANSWER_BYTES + fields.sum::<usize>() + usize::try_from(content).unwrap_or(usize::MAX);
         let Ok(hold) = self.0.own_small.hold(bytes).or_else(|_| self.0.small.hold(bytes)) else {
             self.end();
             return response;
@@ -404,7 +405,7 @@ mod tests {
         let one = ANSWER_BYTES + "x-request-id1".len();
         let (head, body) = answer(Body::new(http_body_util::Full::from("too many"))).into_parts();
         drop(head);
-        assert_eq!(counted(), one);
+        assert_eq!(counted(), one + "too many".len());
         drop(body);
         assert_eq!(counted(), 0);
         let (head, body) = answer(Body::empty()).into_parts();

@@ -53,6 +53,14 @@ impl ConversationMessage {
         }
     }
 
+    /// The bytes of its texts, those of its calls included.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let calls = self.tool_calls.iter().map(|call| call.id.len() + call.name.len() + call.arguments_json.len());
+        let own = self.content.len() + self.name.len() + self.tool_call_id.len() + self.id.len();
+        own + calls.sum::<usize>()
+    }
+
     /// The tools that it calls: none unless it is the assistant's.
     #[must_use]
     pub fn calls(&self) -> &[ToolCall] {

@@ -17,7 +17,7 @@ use crate::{SessionKey, StoreError};
 
 /// How many messages, or segments, are copied or removed in one step.
 const STEP: usize = 50;
-/// The most bytes of text that one step copies, except for its last message or segment.
+/// The most bytes of text that one step copies or removes, except for its last message or segment.
 const STEP_BYTES: u64 = 64 << 10;
 /// How many sessions one sweep takes out of sight.
 const MAX_SWEPT: usize = 1_000;
@@ -102,7 +102,7 @@ pub(super) fn remove_some(connection: &Connection) -> Result<Removing, StoreErro
     let next = transaction.prepare_cached(next)?.query_row([REMOVED], |row| row.get::<_, i64>(0)).optional()?;
     let Some(key) = next else { return Ok(Removing::Nothing) };
     let done = !vectors::remove_some(&transaction, key, 0, STEP)?
-        && remove::remove_some(&transaction, key, 0, STEP)?.is_nothing()
+        && remove::remove_some(&transaction, key, 0, STEP, STEP_BYTES)?.is_nothing()
         && !segments::remove_some(&transaction, key, STEP)?;
     if done {
         notes::go_with(&transaction, key)?;

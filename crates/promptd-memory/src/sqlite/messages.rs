@@ -41,7 +41,7 @@ pub(super) fn page(connection: &Connection, key: &SessionKey, page: &PageOfMessa
     let (mut messages, mut next, mut bytes) = (Vec::new(), None, 0);
     while let Some(row) = rows.next()? {
         let stored = read(row)?;
-        bytes += stored.message.content.len() + arguments(&stored.message);
+        bytes += stored.message.bytes();
         let fits = messages.len() < page.limit && bytes <= page.max_bytes;
         if !fits && !messages.is_empty() {
             next = Some(stored.position);
@@ -139,7 +139,7 @@ impl Newest<'_> {
         let (mut chunk, mut bytes) = (Vec::new(), 0);
         while let Some(row) = rows.next()? {
             let stored = read(row)?;
-            bytes += stored.message.content.len() + arguments(&stored.message);
+            bytes += stored.message.bytes();
             if bytes > CHUNK_BYTES && self.next > 1 {
                 return Ok(None);
             }
@@ -224,10 +224,6 @@ pub(super) fn bytes(message: &ConversationMessage) -> u64 {
     (message.content.len() + calls_to_json(&message.tool_calls).len()) as u64
 }
 
-fn arguments(message: &ConversationMessage) -> usize {
-    message.tool_calls.iter().map(|call| call.arguments_json.len()).sum()
-}
-
 /// `[["id","name","arguments"],…]`; empty: none.
 pub(super) fn calls_to_json(calls: &[ToolCall]) -> String {
     if calls.is_empty() {
@@ -269,7 +265,7 @@ mod tests {
         let mut read = Vec::new();
         loop {
             let chunk = newest.read().unwrap();
-            let bytes: usize = chunk.iter().map(|stored| stored.message.content.len()).sum();
+            let bytes: usize = chunk.iter().map(|stored| stored.message.bytes()).sum();
             assert!(bytes <= CHUNK_BYTES || chunk.len() == 1, "{} messages of {bytes} bytes", chunk.len());
             if chunk.is_empty() {
                 break;

@@ -34,7 +34,7 @@ pub(super) fn truncate(
     if count > MAX_TRUNCATED {
         return Err(StoreError::RemovesTooMany(count));
     }
-    let removed = remove_some(connection, row.key, position, usize::MAX)?;
+    let removed = remove_some(connection, row.key, position, usize::MAX, u64::MAX)?;
     segments::cut(connection, row.key, first)?;
     vectors::remove_some(connection, row.key, position, usize::MAX)?;
     let mut session = row.session;
@@ -62,28 +62,31 @@ impl Removed {
     }
 }
 
-/// Removes at most so many messages of a session from a position on.
+/// Removes messages of a session from a position on, until they are so many or have so many bytes.
 pub(super) fn remove_some(
     connection: &Connection,
     session: i64,
     position: u64,
     most: usize,
+    max_bytes: u64,
 ) -> Result<Removed, StoreError> {
-    let sql = "SELECT key, role, content, octet_length(tool_calls) FROM messages
-         WHERE session = ?1 AND position >= ?2 ORDER BY position LIMIT ?3";
-    let mut statement = connection.prepare_cached(sql)?;
-    let most = i64::try_from(most).unwrap_or(i64::MAX);
-    let rows = statement.query_map(params![session, integer(position), most], |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, u8>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
-    })?;
-    let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
     let words = Words::of_session(connection, session)?;
     let mut removed = Removed::default();
-    for (key, number, content, calls) in rows {
+    // One by one: a text may be as long as a request.
+    for _ in 0..most {
+        let sql = "SELECT key, role, content, octet_length(tool_calls) FROM messages
+             WHERE session = ?1 AND position >= ?2 ORDER BY position LIMIT 1";
+        let oldest = connection.prepare_cached(sql)?.query_row(params![session, integer(position)], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, u8>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
+        });
+        let Some((key, number, content, calls)) = oldest.optional()? else { break };
         let role: Role = messages::role(number)?;
         messages::remove(connection, key, &words, role, &content)?;
         removed.messages[usize::from(number)] += 1;
         removed.bytes += content.len() as u64 + natural(calls);
+        if removed.bytes >= max_bytes {
+            break;
+        }
     }
     Ok(removed)
 }

@@ -125,7 +125,7 @@ pub(super) fn summaries(store: &dyn Store) {
     assert_eq!(waiting.iter().map(|job| job.messages.start).collect::<Vec<_>>(), [0, 10, 20, 30]);
     let Source::Messages(messages) = store.source(&waiting[1], 1 << 20).wait().unwrap() else { panic!("of messages") };
     assert_eq!(messages, all(store, &key("s"))[10..20]);
-    let Source::Messages(few) = store.source(&waiting[1], 25).wait().unwrap() else { panic!("of messages") };
+    let Source::Messages(few) = store.source(&waiting[1], 35).wait().unwrap() else { panic!("of messages") };
     assert_eq!(few.len(), 2);
     assert!(store.unplanned(&key("s"), 10).wait().unwrap().roots.is_empty(), "none has a summary");
     say(store, "sum");

@@ -44,6 +44,11 @@ pub(super) async fn recall(
     cut: u64,
 ) -> Result<(Recalled, Vec<Value>), StoreError> {
     let nothing = Ok((Recalled::default(), Vec::new()));
+    let failed = |why: &dyn std::fmt::Display| {
+        let message = format!("nothing was recalled for the turn: {why}");
+        let finding = Finding::new(Code::RecallFailed, Place::field("turn.session_id"), message);
+        Ok((Recalled { finding: Some(finding), ..Recalled::default() }, Vec::new()))
+    };
     let Ok(store) = memory.store() else { return nothing };
     let newest = conversation.messages.iter().rposition(|message| message.role == Role::User);
     let begins = usize::try_from(cut.saturating_sub(conversation.first_index)).unwrap_or(usize::MAX);
@@ -54,11 +59,7 @@ pub(super) async fn recall(
     }
     let vector = match memory.embedding().query(query, None).await {
         Ok(vector) => vector,
-        Err(fault) => {
-            let message = format!("nothing was recalled for the turn: {fault}");
-            let finding = Finding::new(Code::RecallFailed, Place::field("turn.session_id"), message);
-            return Ok((Recalled { finding: Some(finding), ..Recalled::default() }, Vec::new()));
-        }
+        Err(fault) => return failed(&fault),
     };
     // The user's newest message may be before the window.
     let positions = read.positions.get(newest).copied().into_iter().collect();
@@ -72,8 +73,14 @@ pub(super) async fn recall(
         max_bytes: MAX_BYTES,
         ..Recall::default()
     };
+    let found = match store.recall(&key.workspace, recall).await {
+        Ok(found) => found,
+        // The prompt does not depend on it.
+        Err(error @ (StoreError::Busy | StoreError::TooLong)) => return failed(&error),
+        Err(error) => return Err(error),
+    };
     let (mut recalled, mut passages, mut units) = (Recalled::default(), Vec::new(), 0);
-    for found in store.recall(&key.workspace, recall).await? {
+    for found in found {
         let text = text(&found.message);
         units += Value::from(&*text).to_string().encode_utf16().count();
         if units > MAX_UNITS {

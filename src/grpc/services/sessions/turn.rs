@@ -25,7 +25,7 @@ use promptd_contract::{
 use promptd_core::{
     profile::{Input, RECALL_INPUT, Type},
     prompt::{Tail, TailBounds, trimmed_messages},
-    turn::{Conversation, Turn},
+    turn::{Conversation, ConversationMessage, Turn},
     workspace::Lock,
 };
 use promptd_source::store::Loaded;
@@ -59,7 +59,7 @@ impl PromptService {
         let notes = self.notes_summary(&checked.decoded.request, &checked.loaded, &key, window.position).await?;
         let summaries = window.segments.iter().map(|segment| segment.summary.len());
         let summaries = summaries.chain(notes.iter().map(String::len));
-        let bytes = window.messages.iter().map(|message| message.content.len()).chain(summaries).sum();
+        let bytes = window.messages.iter().map(ConversationMessage::bytes).chain(summaries).sum();
         // Until the call is answered, as what its caller sent does.
         let hold = Share::new(&self.limits.unread).hold(bytes);
         let _hold = hold.map_err(|exhausted| Error::exhausted(exhausted, self.limits.retry()))?;

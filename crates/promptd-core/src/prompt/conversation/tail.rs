@@ -126,7 +126,7 @@ impl Tail {
     /// Takes the next older message; whether one more is wanted. `is_reached`: the summaries reach it, if there are any.
     pub fn take(&mut self, message: &ConversationMessage, is_reached: bool) -> bool {
         self.taken += 1;
-        self.bytes += message.content.len();
+        self.bytes += message.bytes();
         self.count(message);
         let is_enough =
             self.window.is_some_and(|most| self.messages > most) || self.budget.is_some_and(|most| self.tokens > most);

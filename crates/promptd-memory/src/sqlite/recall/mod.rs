@@ -42,7 +42,7 @@ pub(super) fn find(
             break;
         }
         let Some((session, message)) = read(connection, place)? else { continue };
-        bytes += message.message.content.len();
+        bytes += message.message.bytes();
         if bytes > recall.max_bytes && !found.is_empty() {
             break;
         }

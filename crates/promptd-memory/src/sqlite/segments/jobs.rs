@@ -75,7 +75,7 @@ pub(in crate::sqlite) fn source(connection: &Connection, job: &Job, max_bytes: u
     let (mut found, mut bytes) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
         let stored = messages::read(row)?;
-        bytes += stored.message.content.len();
+        bytes += stored.message.bytes();
         if bytes > max_bytes && !found.is_empty() {
             break;
         }

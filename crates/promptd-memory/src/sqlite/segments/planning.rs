@@ -61,7 +61,7 @@ pub(in crate::sqlite) fn unplanned(
             break;
         }
         let stored = messages::read(row)?;
-        bytes += PER_MESSAGE + stored.message.content.len();
+        bytes += PER_MESSAGE + stored.message.bytes();
         found.push(stored);
     }
     let roots = roots(connection, row.key)?;

@@ -190,3 +190,34 @@ fn searches_go_on_while_a_removal_waits_for_another_process() {
     drop(reading);
     removal.wait().unwrap();
 }
+
+#[test]
+fn a_removal_does_not_wait_for_the_copies_before_it() {
+    const COPIES: usize = 10;
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    append(&store, "s", 0..1_000, "text");
+    append(&store, "t", 0..3, "gone");
+    append(&store, "u", 0..3, "gone");
+    let copies: Vec<_> = (0..COPIES).map(|copy| store.fork(&key("s"), None, &id(&format!("copy{copy}")))).collect();
+    store.truncate(&key("u"), 1, None).wait().unwrap();
+    store.delete(&key("t")).wait().unwrap();
+    let is_whole = |copy: usize| store.session(&key(&format!("copy{copy}"))).wait().is_ok();
+    assert!(!is_whole(COPIES - 1), "the last copy");
+    copies.into_iter().for_each(|copy| drop(copy.wait().unwrap()));
+    assert!((0..COPIES).all(is_whole));
+}
+
+#[test]
+fn of_long_messages_few_are_removed_in_one_step() {
+    let home = TempDir::new().unwrap();
+    let store = open(home.path());
+    let messages = (0..20).map(|number| said(Role::User, &format!("m{number}"), &"x".repeat(30_000)));
+    store.append(&key("s"), messages.collect(), None).wait().unwrap();
+    drop(store);
+    let connection = connection::writing(&home.path().join("conversations.db")).unwrap();
+    let session = sessions::find(&connection, &key("s")).unwrap().key;
+    let removed = remove::remove_some(&connection, session, 0, 50, 64 << 10).unwrap();
+    let left: i64 = connection.query_row("SELECT count(*) FROM messages", [], |row| row.get(0)).unwrap();
+    assert!(!removed.is_nothing() && left == 17, "{left}");
+}

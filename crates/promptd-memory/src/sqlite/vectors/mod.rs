@@ -65,18 +65,28 @@ pub(super) fn waiting(connection: &Connection, most: usize, max_bytes: usize) ->
     let mut bytes = 0;
     while let Some(session) = sessions.next()? {
         let (session, from, end) = (session.get::<_, i64>(0)?, natural(session.get(1)?), natural(session.get(2)?));
-        let mut rows = statement.query(params![session, integer(from)])?;
-        let mut to = end;
-        while let Some(row) = rows.next()? {
-            let position = natural(row.get(0)?);
-            if waiting.messages.len() >= most || bytes >= max_bytes {
-                to = position;
-                break;
+        let mut read = || -> Result<_, StoreError> {
+            let (mut messages, mut to) = (Vec::new(), end);
+            let mut rows = statement.query(params![session, integer(from)])?;
+            while let Some(row) = rows.next()? {
+                let position = natural(row.get(0)?);
+                if waiting.messages.len() + messages.len() >= most || bytes >= max_bytes {
+                    to = position;
+                    break;
+                }
+                let text = terms::spoken(messages::role(row.get(1)?)?, messages::text(row, 2)?);
+                bytes += text.len();
+                messages.push(WaitingMessage { session, position, text: text.to_owned() });
             }
-            let text = terms::spoken(messages::role(row.get(1)?)?, messages::text(row, 2)?);
-            bytes += text.len();
-            waiting.messages.push(WaitingMessage { session, position, text: text.to_owned() });
-        }
+            Ok((messages, to))
+        };
+        let (messages, to) = match read() {
+            Ok(read) => read,
+            // Whoever reads the session meets the damage; others have their vectors.
+            Err(StoreError::Damaged(_)) => continue,
+            Err(error) => return Err(error),
+        };
+        waiting.messages.extend(messages);
         waiting.sessions.push((session, from, to));
         if to < end {
             break;

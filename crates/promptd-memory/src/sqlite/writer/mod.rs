@@ -286,7 +286,7 @@ impl Thread {
         }
     }
 
-    /// One step of copying or removing, so that no write waits for long.
+    /// One step of copying and one of removing, so that neither they nor a write wait for long.
     fn work_on(&mut self) {
         if let Some(fork) = self.forks.pop_front() {
             match chores::copy_some(&self.connection, &fork) {
@@ -298,7 +298,8 @@ impl Thread {
                     self.finish(|after| matches!(after, After::Forked(of) if of.key == fork.key), Some(&failed));
                 }
             }
-        } else if self.has_chores {
+        }
+        if self.has_chores {
             match chores::remove_some(&self.connection) {
                 Ok(chores::Removing::Nothing) => self.has_chores = false,
                 Ok(chores::Removing::Some) => {}
@@ -343,7 +344,9 @@ impl Thread {
     /// Cuts the log off, with the text that was removed or because it is long, unless somebody reads it now; searches that come
     /// meanwhile wait.
     fn scrub(&mut self) {
-        let scrubs = self.must_scrub && !self.has_chores && self.forks.is_empty();
+        let has_rested = || !self.has_chores && self.forks.is_empty();
+        let is_awaited = || self.waiting.iter().any(|(after, _)| *after == After::Scrubbed);
+        let scrubs = self.must_scrub && (is_awaited() || has_rested());
         if !scrubs && !self.log_is_large() {
             return self.gate.open();
         }

@@ -331,13 +331,12 @@ async fn calls_and_streams(served: &Served, limits: &Limits) -> Held {
         }
         held.push(Box::new(client.begin(ASSEMBLE, "application/grpc", &headers).await));
     }
-    // Another call finds that all are taken, once the server has them all.
+    // Another call finds that all are taken, once the server has them all. It may have had the place of one of them, so it leaves
+    // one more.
     let taken = async {
-        loop {
-            match client.call(ASSEMBLE, &[]).await.map_err(|status| reason(&status)) {
-                Err(full) if full == "OVERLOADED" => return,
-                _ => tokio::task::yield_now().await,
-            }
+        let is_full = |refused: tonic::Status| reason(&refused) == "OVERLOADED";
+        while !client.call(ASSEMBLE, &[]).await.is_err_and(is_full) {
+            held.push(Box::new(client.begin(ASSEMBLE, "application/grpc", &headers).await));
         }
     };
     timeout(Duration::from_secs(20), taken).await.expect("all calls are taken");

@@ -46,8 +46,9 @@ impl Cache {
             disk::create_folder(&root.join(folder))?;
         }
         let lock = disk::lock(&root.join("lock"))?;
+        // What a process that was killed has left takes room, no more.
         for (name, _) in disk::list(&root.join("unfinished"))? {
-            disk::remove(&root.join("unfinished").join(name))?;
+            let _ = disk::remove(&root.join("unfinished").join(name));
         }
         let cache = Self {
             root,
@@ -220,6 +221,18 @@ mod tests {
         }
         cache.forget(&canary).unwrap();
         assert_eq!(cache.live().unwrap().len(), 1);
+    }
+
+    /// A mount point belongs to who mounted it, who may have given others a way in.
+    #[test]
+    fn a_folder_that_was_there_keeps_its_mode_and_what_is_in_it_is_its_owners() {
+        let home = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let dir = home.path().join("cache");
+        fs::create_dir(&dir).unwrap();
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o777)).unwrap();
+        let cache = open(home.path(), 100);
+        assert_eq!((mode(&dir), mode(&cache.root)), (0o777, 0o700));
     }
 
     #[test]

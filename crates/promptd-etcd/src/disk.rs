@@ -1,12 +1,12 @@
 //! The file system: every call that this crate makes of it. Folders are made for their owner alone (0700), and so are files
-//! (0600).
+//! (0600). A folder that is there already keeps its mode: where it is a mount point, it may belong to someone else.
 
 #![expect(clippy::disallowed_methods, reason = "this is where the disk is used")]
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, Permissions},
+    fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read as _, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink},
     path::{Path, PathBuf},
 };
 
@@ -15,10 +15,9 @@ use rustix::fs::{FlockOperation, flock};
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
-/// Makes a folder and those above it, and takes its rights from all but its owner.
+/// Makes a folder and those above it, where they are not there.
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path)?;
-    fs::set_permissions(path, Permissions::from_mode(FOLDER_MODE))
+    DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path)
 }
 
 /// The names of a folder's entries, each with its size; none where it does not exist.
@@ -83,9 +82,13 @@ pub(crate) fn replace_link(unfinished: &Path, link: &Path, target: &Path) -> io:
     fs::rename(unfinished, link)
 }
 
-/// Takes a lock, if no other process has it; the end of the process gives it back.
+/// Takes a lock, if no other process has it; the end of the process gives it back. Works on a file system that has become
+/// read-only too, once the file is there.
 pub(crate) fn lock(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(path)?;
+    let file = match OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => File::open(path)?,
+        opened => opened?,
+    };
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
     Ok(file)
 }

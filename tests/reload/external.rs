@@ -1,7 +1,7 @@
 //! Workspaces that are not folders, beside those that are.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     sync::{Arc, Mutex},
 };
@@ -20,9 +20,9 @@ use promptd_source::{
 
 use super::service::{Service, options};
 
-/// Workspaces in memory.
+/// Workspaces in memory, and which have changed since they were read.
 #[derive(Default)]
-struct Memory(Mutex<BTreeMap<Id, Published>>);
+struct Memory(Mutex<(BTreeMap<Id, Published>, BTreeSet<Id>)>);
 
 /// A tree, or none, why that is not the newest, and what some turns get instead.
 type Published = (Option<MemoryTree>, Option<Finding>, Option<(Canary, MemoryTree)>);
@@ -31,35 +31,60 @@ impl Memory {
     fn set(&self, id: &str, tree: impl Into<Option<MemoryTree>>, fault: Option<&str>) -> Vec<Id> {
         let id = Id::parse(id).unwrap();
         let fault = fault.map(|message| Finding::new(Code::PublicationInvalid, Place::Unplaced, message));
-        self.0.lock().unwrap().insert(id.clone(), (tree.into(), fault, None));
-        vec![id]
+        self.publish(vec![(id, Some((tree.into(), fault, None)))])
+    }
+
+    /// Publishes trees in one transaction.
+    fn set_all(&self, trees: &[(&str, MemoryTree)]) -> Vec<Id> {
+        let of = |(id, tree): &(&str, MemoryTree)| (Id::parse(id).unwrap(), Some((Some(tree.clone()), None, None)));
+        self.publish(trees.iter().map(of).collect())
+    }
+
+    fn publish(&self, next: Vec<(Id, Option<Published>)>) -> Vec<Id> {
+        let ids: Vec<Id> = next.iter().map(|(id, _)| id.clone()).collect();
+        let (live, changed) = &mut *self.0.lock().unwrap();
+        for (id, published) in next {
+            match published {
+                Some(published) => _ = live.insert(id, published),
+                None => _ = live.remove(&id),
+            }
+        }
+        changed.extend(ids.iter().cloned());
+        ids
     }
 
     /// Half of the turns get `candidate`.
     fn set_canary(&self, id: &str, tree: MemoryTree, candidate: MemoryTree) -> Vec<Id> {
         let id = Id::parse(id).unwrap();
         let canary = Canary::new(Share::parse("50%").unwrap(), Key::UserId, "salt").unwrap();
-        self.0.lock().unwrap().insert(id.clone(), (Some(tree), None, Some((canary, candidate))));
-        vec![id]
+        self.publish(vec![(id, Some((Some(tree), None, Some((canary, candidate)))))])
     }
 
     fn remove(&self, id: &str) -> Vec<Id> {
-        self.0.lock().unwrap().remove(id);
-        vec![Id::parse(id).unwrap()]
+        self.publish(vec![(Id::parse(id).unwrap(), None)])
     }
 }
 
 impl External for Memory {
     fn ids(&self) -> Vec<Id> {
-        self.0.lock().unwrap().keys().cloned().collect()
+        self.0.lock().unwrap().0.keys().cloned().collect()
     }
 
     fn workspace(&self, id: &Id) -> Option<ExternalWorkspace> {
-        let (tree, fault, candidate) = self.0.lock().unwrap().get(id)?.clone();
-        let tree = tree.map(|tree| Arc::new(tree) as _);
-        let candidate = candidate.map(|(canary, tree)| (canary, Arc::new(tree) as _));
-        Some(ExternalWorkspace { tree, candidate, fault })
+        self.0.lock().unwrap().0.get(id).cloned().map(workspace)
     }
+
+    fn read(&self, ids: &[Id]) -> BTreeMap<Id, Option<ExternalWorkspace>> {
+        let (live, changed) = &mut *self.0.lock().unwrap();
+        let ids = std::mem::take(changed).into_iter().chain(ids.iter().cloned());
+        ids.map(|id| (id.clone(), live.get(&id).cloned().map(workspace))).collect()
+    }
+}
+
+fn workspace((tree, fault, candidate): Published) -> ExternalWorkspace {
+    let tree = tree.map(|tree| Arc::new(tree) as _);
+    let candidate = candidate.map(|(canary, tree)| (canary, Arc::new(tree) as _));
+    ExternalWorkspace { tree, candidate, fault }
 }
 
 fn tree(text: &str) -> MemoryTree {
@@ -236,6 +261,66 @@ fn layers_and_canaries() {
     service.source.changed(memory.set_canary("plain", tree("alone"), heir("with a layer")));
     let (state, _) = service.wait("plain", "both sides", |state| candidate(state) == Some("with a layer"));
     assert_eq!(souls(&state), (None, Some("edited again".to_owned())));
+}
+
+fn layer(text: &str) -> MemoryTree {
+    MemoryTree::new().file("workspace.yaml", "extendable_by: ['*']\n").file("SOUL.md", text)
+}
+
+fn heir(text: &str) -> MemoryTree {
+    MemoryTree::new().file("AGENTS.md", text).file("workspace.yaml", "extends: [org]\n")
+}
+
+/// What was served of a workspace, the newest first: its own text and its layer's.
+fn served(service: &Service, id: &str) -> Vec<(String, String)> {
+    let text = |loaded: &Arc<Loaded>, path: &str| {
+        loaded.snapshot.document(path).map(|file| file.text.to_string()).unwrap_or_default()
+    };
+    let revisions = service.store.revisions(id).unwrap();
+    revisions.iter().map(|loaded| (text(loaded, "AGENTS.md"), text(loaded, "SOUL.md"))).collect()
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(own, layer)| ((*own).to_owned(), (*layer).to_owned())).collect()
+}
+
+#[test]
+fn a_new_layer_is_served_with_the_heir_that_it_was_published_with() {
+    let memory = Arc::new(Memory::default());
+    memory.set("team", MemoryTree::new().file("AGENTS.md", "one").file("SOUL.md", "own"), None);
+    let service = Service::beside(Arc::clone(&memory) as _, Options::default());
+    service.source.changed(memory.set_all(&[("org", layer("layer")), ("team", heir("two"))]));
+    service.wait("team", "the heir", |state| has(state, "two"));
+    assert_eq!(served(&service, "team"), pairs(&[("two", "layer"), ("one", "own")]));
+}
+
+#[test]
+fn all_heirs_are_served_with_the_layer_that_they_were_published_with() {
+    let memory = Arc::new(Memory::default());
+    let ids: Vec<String> = (0..63).map(|number| format!("team-{number}")).collect();
+    let all = |text: &str| {
+        let heirs = ids.iter().map(|id| (id.as_str(), heir(text)));
+        memory.set_all(&heirs.chain([("org", layer(text))]).collect::<Vec<_>>())
+    };
+    all("one");
+    let service = Service::beside(Arc::clone(&memory) as _, Options::default());
+    service.source.changed(all("two"));
+    for id in &ids {
+        service.wait(id, "the heir", |state| has(state, "two"));
+        assert_eq!(served(&service, id), pairs(&[("two", "two"), ("one", "one")]), "{id}");
+    }
+}
+
+/// Its turn may come, for another reason, before the news of what it was published with.
+#[test]
+fn an_heir_that_is_loaded_brings_the_layer_that_it_was_published_with() {
+    let memory = Arc::new(Memory::default());
+    memory.set_all(&[("org", layer("one")), ("team", heir("one"))]);
+    let service = Service::beside(Arc::clone(&memory) as _, Options::default());
+    memory.set_all(&[("org", layer("two")), ("team", heir("two"))]);
+    service.source.changed(vec![Id::parse("team").unwrap()]);
+    service.wait("team", "the heir", |state| has(state, "two"));
+    assert_eq!(served(&service, "team"), pairs(&[("two", "two"), ("one", "one")]));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Workspaces of etcd while the service runs.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
@@ -91,7 +92,7 @@ impl Fleet {
         let mirror = Mirror::start(options, reader(credentials), Arc::clone(&self.status)).await;
         let mirror = mirror.map_err(|error| Failure::input(format!("error: cannot start with etcd: {error}")))?;
         // All of them are loaded when the source starts.
-        let _ = mirror.take_changed();
+        let _ = mirror.read(&[]);
         self.mirror.get_or_init(|| mirror);
         Ok(())
     }
@@ -115,17 +116,33 @@ impl Fleet {
         self.config.files.as_ref().is_some_and(|files| files.id == *id)
     }
 
-    /// Tells the source what changes, for as long as the runtime lives.
+    /// Keeps the server's own files as they are in etcd. They may have been published since the start.
+    async fn keep_files(self: Arc<Self>) {
+        let (Some(mirror), Some(files)) = (self.mirror.get(), &self.config.files) else { return };
+        let (mut news, mut written) = (mirror.news(), None);
+        loop {
+            let revision = mirror.revision(&files.id);
+            if revision != written {
+                self.write_files().await;
+                written = revision;
+            }
+            if news.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Tells the source what changes, and keeps the server's own files, for as long as the runtime lives.
     pub(super) fn tell(self: Arc<Self>, source: Arc<OnceLock<Source>>) {
+        tokio::spawn(Arc::clone(&self).keep_files());
         tokio::spawn(async move {
             let (Some(mirror), Some(source)) = (self.mirror.get(), source.get()) else { return };
-            // They may have been published since the start.
-            self.write_files().await;
+            let mut news = mirror.news();
             loop {
-                let (files, workspaces) = mirror.changed().await.into_iter().partition(|id| self.is_of_files(id));
-                source.changed(workspaces);
-                if !Vec::is_empty(&files) {
-                    self.write_files().await;
+                let changed = mirror.changed().into_iter().filter(|id| !self.is_of_files(id));
+                source.changed(changed.collect());
+                if news.changed().await.is_err() {
+                    return;
                 }
             }
         });
@@ -156,9 +173,19 @@ impl External for Fleet {
 
     fn workspace(&self, id: &Id) -> Option<ExternalWorkspace> {
         let mirror = self.mirror.get().filter(|_| !self.is_of_files(id))?;
-        let promptd_etcd::Workspace { tree, candidate, fault } = mirror.workspace(id)?;
-        Some(ExternalWorkspace { tree, candidate, fault })
+        mirror.workspace(id).map(of_mirror)
     }
+
+    fn read(&self, ids: &[Id]) -> BTreeMap<Id, Option<ExternalWorkspace>> {
+        let mut read = self.mirror.get().map(|mirror| mirror.read(ids)).unwrap_or_default();
+        read.retain(|id, _| !self.is_of_files(id));
+        read.into_iter().map(|(id, workspace)| (id, workspace.map(of_mirror))).collect()
+    }
+}
+
+fn of_mirror(workspace: promptd_etcd::Workspace) -> ExternalWorkspace {
+    let promptd_etcd::Workspace { tree, candidate, fault } = workspace;
+    ExternalWorkspace { tree, candidate, fault }
 }
 
 /// Reads the files of the credentials when they are asked for.

@@ -7,7 +7,12 @@
 mod session;
 mod state;
 
-use std::{collections::BTreeSet, io, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    sync::Arc,
+    time::Duration,
+};
 
 use promptd_core::{canary::Canary, digest::Digest, finding::Finding, id::Id, workspace::Tree};
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
@@ -101,15 +106,29 @@ impl Mirror {
         checkout.write(revision, &tree.contents().map_err(io::Error::other)?)
     }
 
-    /// Waits until workspaces have changed since the last time, and says which.
-    pub async fn changed(&self) -> Vec<Id> {
-        self.state.changed().await
+    /// These workspaces and all that have changed since the last call, as they are at one moment, so that what one transaction
+    /// changed is read together; `None`: it does not exist.
+    #[must_use]
+    pub fn read(&self, ids: &[Id]) -> BTreeMap<Id, Option<Workspace>> {
+        self.state.read_with_changed(ids)
     }
 
-    /// The same without waiting.
+    /// The workspaces that have changed and were not [`read`](Self::read) since.
     #[must_use]
-    pub fn take_changed(&self) -> Vec<Id> {
-        self.state.take_changed()
+    pub fn changed(&self) -> Vec<Id> {
+        self.state.changed()
+    }
+
+    /// Says when workspaces have changed.
+    #[must_use]
+    pub fn news(&self) -> watch::Receiver<()> {
+        self.state.news()
+    }
+
+    /// The revision of the newest usable state of a workspace; `None`: it has none.
+    #[must_use]
+    pub fn revision(&self, id: &Id) -> Option<Digest> {
+        self.state.files_of(id).map(|(revision, _)| revision)
     }
 }
 

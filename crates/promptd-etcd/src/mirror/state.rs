@@ -12,7 +12,7 @@ use promptd_core::{
     id::Id,
     workspace::Tree,
 };
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 use super::Workspace;
 use crate::{
@@ -32,8 +32,9 @@ pub(super) struct State {
     pub(super) blobs: Blobs,
     prefix: Prefix,
     live: RwLock<BTreeMap<LiveKey, Known>>,
+    /// Those that have changed since they were read. Whoever has both locks takes that of `live` first.
     changed: Mutex<BTreeSet<Id>>,
-    notify: Notify,
+    news: watch::Sender<()>,
 }
 
 /// The revision of a manifest that is from the cache: older than any.
@@ -97,7 +98,7 @@ pub(super) struct Published {
 
 impl State {
     pub(super) fn new(blobs: Blobs, prefix: Prefix) -> Self {
-        Self { blobs, prefix, live: RwLock::default(), changed: Mutex::default(), notify: Notify::new() }
+        Self { blobs, prefix, live: RwLock::default(), changed: Mutex::default(), news: watch::Sender::new(()) }
     }
 
     pub(super) fn ids(&self) -> Vec<Id> {
@@ -105,7 +106,18 @@ impl State {
     }
 
     pub(super) fn workspace(&self, id: &Id) -> Option<Workspace> {
+        self.workspace_of(&self.read(), id)
+    }
+
+    /// These workspaces and all that have changed since the last call, as they are at one moment.
+    pub(super) fn read_with_changed(&self, ids: &[Id]) -> BTreeMap<Id, Option<Workspace>> {
         let live = self.read();
+        let changed = std::mem::take(&mut *self.changes());
+        let ids: BTreeSet<Id> = changed.into_iter().chain(ids.iter().cloned()).collect();
+        ids.into_iter().map(|id| (id.clone(), self.workspace_of(&live, &id))).collect()
+    }
+
+    fn workspace_of(&self, live: &BTreeMap<LiveKey, Known>, id: &Id) -> Option<Workspace> {
         let known = |kind| live.get(&LiveKey { id: id.clone(), kind });
         let newest = known(Kind::Newest)?;
         let stable = newest.usable.as_ref();
@@ -132,19 +144,12 @@ impl State {
         Finding::new(Code::PublicationInvalid, Place::Unplaced, message)
     }
 
-    pub(super) fn take_changed(&self) -> Vec<Id> {
-        std::mem::take(&mut *self.changes()).into_iter().collect()
+    pub(super) fn changed(&self) -> Vec<Id> {
+        self.changes().iter().cloned().collect()
     }
 
-    pub(super) async fn changed(&self) -> Vec<Id> {
-        loop {
-            let notified = self.notify.notified();
-            let changed = self.take_changed();
-            if !changed.is_empty() {
-                return changed;
-            }
-            notified.await;
-        }
+    pub(super) fn news(&self) -> watch::Receiver<()> {
+        self.news.subscribe()
     }
 
     /// The keys that are not as they are here, each with its revision: those to read again. And those that are gone.
@@ -240,9 +245,10 @@ impl State {
             };
             live.insert(key, known);
         }
-        drop(live);
+        // Whoever reads what there is now must learn of all that has changed with it.
         self.changes().extend(ids);
-        self.notify.notify_one();
+        drop(live);
+        self.news.send_replace(());
     }
 
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<LiveKey, Known>> {

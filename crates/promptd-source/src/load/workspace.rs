@@ -95,11 +95,9 @@ fn load_as(id: &Id, root: &str, path: &Path, inputs: &Inputs<'_>) -> (ReadSet, L
     (ReadSet::join([tree.into_read_set(), shared]), loading)
 }
 
-/// Loads a workspace that is not a folder: its prompts show no path of this machine.
-pub(crate) fn load_external(id: &Id, inputs: &Inputs<'_>) -> (ReadSet, Loading) {
-    let Some(ExternalWorkspace { tree, candidate, fault }) =
-        inputs.external.and_then(|external| external.workspace(id))
-    else {
+/// Loads a workspace that is not a folder, as it was read; `None`: it does not exist. Its prompts show no path of this machine.
+pub(crate) fn load_external(id: &Id, workspace: Option<ExternalWorkspace>, inputs: &Inputs<'_>) -> (ReadSet, Loading) {
+    let Some(ExternalWorkspace { tree, candidate, fault }) = workspace else {
         return (ReadSet::default(), Loading::Unopened(ReadError::Missing));
     };
     let Some(tree) = tree else { return (ReadSet::default(), Loading::Invalid(fault.into_iter().collect())) };
@@ -231,15 +229,9 @@ pub(crate) fn load_external_once(
     profiles: &Arc<ProfileSet>,
 ) -> Result<Snapshot, Vec<Finding>> {
     let settings = Arc::new(options.settings.clone());
-    let inputs = Inputs {
-        options,
-        settings: &settings,
-        profiles,
-        previous: None,
-        previous_origin: None,
-        external: Some(external),
-    };
-    let own = match load_external(id, &inputs).1 {
+    let inputs =
+        Inputs { options, settings: &settings, profiles, previous: None, previous_origin: None, external: None };
+    let own = match load_external(id, external.workspace(id), &inputs).1 {
         Loading::Loaded(own) => own.snapshot,
         Loading::Invalid(findings) => return Err(findings),
         Loading::Unopened(error) => return Err(vec![folder_unreadable(error)]),
@@ -248,7 +240,7 @@ pub(crate) fn load_external_once(
         return Ok(Arc::unwrap_or_clone(own));
     }
     let known = RefCell::new(BTreeMap::new());
-    let published = |id: &Id| match load_external(id, &inputs).1 {
+    let published = |id: &Id| match load_external(id, external.workspace(id), &inputs).1 {
         Loading::Loaded(own) => Some(Arc::new(Layer::new(own.snapshot))),
         Loading::Invalid(_) | Loading::Unopened(_) => None,
     };

@@ -17,7 +17,7 @@ mod watches;
 pub(crate) use self::{publish::Publisher, target::Kind};
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     iter,
     sync::{
         Arc,
@@ -39,6 +39,7 @@ use self::{
 use crate::{
     LOG_TARGET, clock,
     events::{Event, WatchError, Watcher},
+    external::ExternalWorkspace,
     load::{
         read_set::ReadSet,
         workspace::{Inputs, Loading, Own},
@@ -46,7 +47,8 @@ use crate::{
     store::State,
 };
 
-/// How many are loaded in one go, so that what a call waits for is not behind a long row of others.
+/// How many are loaded in one go, so that what a call waits for is not behind a long row of others. What was published together
+/// is loaded together, however many these are.
 const AT_ONCE: usize = 50;
 
 /// What the loop receives.
@@ -208,7 +210,10 @@ impl Reload {
         let mut publications = Vec::new();
         for (target, (read_set, content)) in self.load(&at_rest) {
             let is_same = |target: &Target| target.read_set.is_same(&read_set) && read_set.is_current();
-            if self.targets.get(target).is_some_and(is_same) {
+            if !self.is_at_rest(target) {
+                // It has changed too.
+                publications.extend(self.assessed(target, read_set, content));
+            } else if self.targets.get(target).is_some_and(is_same) {
                 self.wanted.remove(&target);
                 publications.push(Publication { target, content, since: None });
             } else {
@@ -241,18 +246,24 @@ impl Reload {
         }
         let mut publications = Vec::new();
         for (target, (read_set, content)) in self.load(&ready) {
-            match self.assess(target, read_set, &content) {
-                Decision::Publish { since, reported } => {
-                    if !reported && self.targets.get(target).is_some_and(|target| !target.polled) {
-                        self.publisher.status.sweep_hits.inc();
-                    }
-                    publications.push(Publication { target, content, since: Some(since) });
-                }
-                Decision::Retry => _ = self.publisher.status.retries.inc(),
-                _ => {}
-            }
+            publications.extend(self.assessed(target, read_set, content));
         }
         self.publisher.publish(&mut self.targets, publications);
+    }
+
+    /// What was read, if it is to be served.
+    fn assessed(&mut self, target: TargetId, read_set: ReadSet, content: Content) -> Option<Publication> {
+        match self.assess(target, read_set, &content) {
+            Decision::Publish { since, reported } => {
+                if !reported && self.targets.get(target).is_some_and(|target| !target.polled) {
+                    self.publisher.status.sweep_hits.inc();
+                }
+                return Some(Publication { target, content, since: Some(since) });
+            }
+            Decision::Retry => _ = self.publisher.status.retries.inc(),
+            _ => {}
+        }
+        None
     }
 
     /// Whether what was read is served; until then the target stays pending.
@@ -279,11 +290,14 @@ impl Reload {
         self.apply(id, &debounce::Event::Watched { current, failed })
     }
 
-    fn load(&self, targets: &[TargetId]) -> Vec<(TargetId, (ReadSet, Content))> {
+    /// Loads targets. Where workspaces that are not folders are among them, all others of these that have changed are loaded too.
+    fn load(&mut self, targets: &[TargetId]) -> Vec<(TargetId, (ReadSet, Content))> {
+        let externals = self.read_externals(targets);
+        let also = externals.keys().filter(|id| !targets.contains(id));
+        let targets: Vec<_> = targets.iter().chain(also).filter_map(|id| Some((*id, self.targets.get(*id)?))).collect();
         let Publisher { options, store, status, profiles, external, layers } = &self.publisher;
         let profiles = profiles.load_full();
         let settings = &self.settings;
-        let targets: Vec<_> = targets.iter().filter_map(|id| Some((*id, self.targets.get(*id)?))).collect();
         parallel::map(options.load_threads, &targets, |(id, target)| {
             status.loads.inc();
             let previous = target.workspace_id().and_then(|id| layers.own(id, store));
@@ -296,8 +310,27 @@ impl Reload {
                 previous_origin: previous.and_then(|own| own.origin.as_ref()),
                 external: external.as_deref(),
             };
-            (*id, target.load(&inputs))
+            (*id, target.load(externals.get(id).cloned().flatten(), &inputs))
         })
+    }
+
+    /// The workspaces that are not folders, of these targets and all that have changed, at one moment; `None`: it does not exist.
+    /// Those that have changed are to be loaded.
+    fn read_externals(&mut self, targets: &[TargetId]) -> BTreeMap<TargetId, Option<ExternalWorkspace>> {
+        let Some(external) = self.publisher.external.clone() else { return BTreeMap::new() };
+        let wanted = targets.iter().filter_map(|id| Some((self.targets.get(*id)?.external_id()?.clone(), *id)));
+        let wanted: BTreeMap<Id, TargetId> = wanted.collect();
+        if wanted.is_empty() {
+            return BTreeMap::new();
+        }
+        let ids: Vec<Id> = wanted.keys().cloned().collect();
+        let (mut read, now) = (BTreeMap::new(), clock::now());
+        for (id, workspace) in external.read(&ids) {
+            let known = wanted.get(&id).copied();
+            let number = known.or_else(|| self.targets.external_changed(&id, workspace.is_some(), now));
+            read.extend(number.map(|number| (number, workspace)));
+        }
+        read
     }
 
     fn has_failures(&self, id: TargetId) -> bool {

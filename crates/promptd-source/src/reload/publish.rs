@@ -265,7 +265,7 @@ fn discover_externals(targets: &mut Targets, target: TargetId, ids: Vec<Id>, now
     let mut problems = Vec::new();
     for id in ids {
         match targets.of_workspace(id.as_str()).map(|target| &target.kind) {
-            None => targets.add(Kind::External(id), now),
+            None => _ = targets.add(Kind::External(id), now),
             Some(Kind::Workspace { path, .. }) => {
                 problems.push(format!("the published workspace {id} is not served: {} has its id", path.display()));
             }

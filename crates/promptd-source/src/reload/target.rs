@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use super::debounce::{Debounce, Event};
 use crate::{
     events::WatchError,
-    external::External,
+    external::{External, ExternalWorkspace},
     load::{
         files::{self, Contents, FileSet},
         read_set::ReadSet,
@@ -108,7 +108,13 @@ impl Target {
         matches!(self.kind, Kind::Workspace { listed: true, .. } | Kind::External(_))
     }
 
-    pub(crate) fn load(&self, inputs: &Inputs<'_>) -> (ReadSet, Content) {
+    /// The id, if it is a workspace that is not a folder.
+    pub(crate) fn external_id(&self) -> Option<&Id> {
+        if let Kind::External(id) = &self.kind { Some(id) } else { None }
+    }
+
+    /// Loads it; `external` is what was read of it where it is a workspace that is not a folder.
+    pub(crate) fn load(&self, external: Option<ExternalWorkspace>, inputs: &Inputs<'_>) -> (ReadSet, Content) {
         match &self.kind {
             Kind::Root(path) => {
                 let (read_set, listed) = workspace::list_root(path);
@@ -123,7 +129,7 @@ impl Target {
                 (ReadSet::default(), Content::Externals(ids))
             }
             Kind::External(id) => {
-                let (read_set, loading) = workspace::load_external(id, inputs);
+                let (read_set, loading) = workspace::load_external(id, external, inputs);
                 (read_set, Content::Workspace(loading))
             }
             Kind::Profiles(set) | Kind::Files(set, _) => {

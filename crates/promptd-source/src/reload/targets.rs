@@ -88,7 +88,7 @@ impl Targets {
     }
 
     /// Begins to follow something; it is due at once.
-    pub(crate) fn add(&mut self, kind: Kind, now: Instant) {
+    pub(crate) fn add(&mut self, kind: Kind, now: Instant) -> TargetId {
         let id = self.next;
         self.next = id.next();
         let target = Target::new(kind, now);
@@ -98,6 +98,7 @@ impl Targets {
         }
         self.map.insert(id, Box::new(target));
         self.reschedule(id);
+        id
     }
 
     /// Stops following it.
@@ -187,16 +188,39 @@ impl Targets {
     pub(crate) fn externals_changed(&mut self, ids: &[Id], now: Instant) {
         let mut has_new = false;
         for id in ids {
-            let number = self.number_of(id.as_str());
-            match number.filter(|id| self.map.get(id).is_some_and(|target| matches!(target.kind, Kind::External(_)))) {
+            match self.of_external(id) {
                 Some(number) => _ = self.apply(number, &Event::Added, now),
                 None => has_new = true,
             }
         }
         if has_new {
-            for list in self.find(|target| matches!(target.kind, Kind::Externals)) {
-                self.apply(list, &Event::Added, now);
-            }
+            self.list_externals(now);
+        }
+    }
+
+    /// The target of a workspace that is not a folder and has changed, to be loaded at once. One that is new is followed from now on;
+    /// `None`: it does not exist, or a folder with its id is served.
+    pub(crate) fn external_changed(&mut self, id: &Id, exists: bool, now: Instant) -> Option<TargetId> {
+        if let Some(number) = self.of_external(id) {
+            self.apply(number, &Event::Added, now);
+            return Some(number);
+        }
+        if self.number_of(id.as_str()).is_some() {
+            self.list_externals(now);
+            return None;
+        }
+        exists.then(|| self.add(Kind::External(id.clone()), now))
+    }
+
+    /// The target of a workspace that is followed and is not a folder.
+    fn of_external(&self, id: &Id) -> Option<TargetId> {
+        let is_external = |id: &TargetId| self.get(*id).is_some_and(|target| target.external_id().is_some());
+        self.number_of(id.as_str()).filter(is_external)
+    }
+
+    fn list_externals(&mut self, now: Instant) {
+        for list in self.find(|target| matches!(target.kind, Kind::Externals)) {
+            self.apply(list, &Event::Added, now);
         }
     }
 

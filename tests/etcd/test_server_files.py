@@ -72,6 +72,20 @@ def test_what_is_wrong_changes_nothing_and_is_said(etcd, serve, tmp_path, fleet)
     assert status_of(service, TOKEN) == 200
 
 
+def test_files_that_cannot_be_written_are_written_once_they_can_be(etcd, serve, tmp_path, fleet):
+    to, options = fleet
+    publish(bundle(tmp_path), to, "Good.")
+    service = serve(etcd, **options)
+    # A folder where the service writes each file at first.
+    in_the_way = tmp_path / "server-files" / ".unfinished"
+    in_the_way.mkdir()
+    publish(bundle(tmp_path, "later-later-later-later"), to, "A new token.")
+    service.logged("the server's files of etcd cannot be written")
+    assert status_of(service, TOKEN) == 200
+    in_the_way.rmdir()
+    wait_for(lambda: status_of(service, TOKEN) == 401, "the old token is gone")
+
+
 def test_a_start_without_etcd_uses_those_of_the_last_run(etcd, serve, tmp_path, fleet):
     to, options = fleet
     publish(bundle(tmp_path), to, "Good.")

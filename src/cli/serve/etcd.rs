@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use jiff::Timestamp;
@@ -17,6 +18,10 @@ use promptd_etcd::{Client, Credentials, Mirror, ReadCredentials, Status, Tls, hi
 use promptd_source::{Contents, External, ExternalWorkspace, FileSet, Source, read_files};
 
 use super::{Failure, StopSignals};
+
+/// How soon the server's own files are written again where that failed; each further try waits twice as long.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
 /// The workspaces of etcd: none until it is started.
 pub(super) struct Fleet {
@@ -97,18 +102,19 @@ impl Fleet {
         Ok(())
     }
 
-    /// Writes the server's own files to their folder, which the source follows like any other.
-    async fn write_files(self: &Arc<Self>) {
-        let Some(ServerFiles { id, folder }) = self.config.files.clone() else { return };
+    /// Writes the server's own files to their folder, which the source follows like any other; false: that failed.
+    async fn write_files(self: &Arc<Self>, ServerFiles { id, folder }: ServerFiles) -> bool {
         let fleet = Arc::clone(self);
         let work = move || fleet.mirror.get().map_or(Ok(false), |mirror| mirror.check_out(&id, &folder));
         match tokio::task::spawn_blocking(work).await {
             Ok(Ok(true)) => tracing::info!("the server's files were taken from etcd"),
             Ok(Err(error)) => {
-                tracing::error!(%error, "the server's files of etcd cannot be written: those of before stay in use");
+                tracing::error!(%error, "the server's files of etcd cannot be written: those of before stay in use until they can");
+                return false;
             }
             Ok(Ok(false)) | Err(_) => {}
         }
+        true
     }
 
     /// Whether it is the id of the server's own files, and so no workspace.
@@ -116,16 +122,19 @@ impl Fleet {
         self.config.files.as_ref().is_some_and(|files| files.id == *id)
     }
 
-    /// Keeps the server's own files as they are in etcd. They may have been published since the start.
+    /// Keeps the server's own files as they are in etcd. They may have been published since the start. A write that fails is tried
+    /// again, since the files may take away a token.
     async fn keep_files(self: Arc<Self>) {
         let (Some(mirror), Some(files)) = (self.mirror.get(), &self.config.files) else { return };
-        let (mut news, mut written) = (mirror.news(), None);
+        let (mut news, mut written, mut retry) = (mirror.news(), None, FIRST_RETRY);
         loop {
             let revision = mirror.revision(&files.id);
-            if revision != written {
-                self.write_files().await;
-                written = revision;
+            if revision != written && !self.write_files(files.clone()).await {
+                tokio::time::sleep(retry).await;
+                retry = (retry * 2).min(LONGEST_RETRY);
+                continue;
             }
+            (written, retry) = (revision, FIRST_RETRY);
             if news.changed().await.is_err() {
                 return;
             }

@@ -256,6 +256,21 @@ def test_a_hash_alone_publishes_nothing(etcd, serve, tmp_path):
     assert status == 400 and "PUBLICATION_INVALID" in json.dumps(answer), answer
 
 
+def test_no_file_that_other_programs_act_on_is_published_or_pulled(etcd, serve, tmp_path):
+    service = serve(etcd)
+    config = {"AGENTS.md": b"one", ".git/config": b"[core]\n\tfsmonitor = ./run\n"}
+    status, answer = publish(service, "a", config)
+    assert status == 400 and "workspaces[0].files[1].path" in json.dumps(answer), answer
+    # Another publisher may have.
+    by_another.publish(etcd, {"a": config})
+    ran = promptd("pull", "a", tmp_path / "pulled", "--from", service.url, check=False)
+    assert ran.returncode != 0 and "`.git/config` begins with a dot" in ran.stderr, ran.stderr
+    assert not (tmp_path / "pulled").exists()
+    # It can be mended.
+    promptd("publish", folder(tmp_path, "a", "two"), "--to", service.url, "-m", "Mended.")
+    promptd("pull", "a", tmp_path / "pulled", "--from", service.url)
+
+
 def test_a_conflict_is_told_with_both_changes(etcd, serve, tmp_path):
     service = serve(etcd)
     to = f"etcd://{etcd.nodes[0].address}/promptd"

@@ -35,7 +35,9 @@ pub mod upload;
 pub use candidate::Candidate;
 pub use client::Client;
 pub use error::{Error, ErrorKind};
-pub use manifest::{FORMAT, FileEntry, MAX_FILE_BYTES, MAX_FILES, MAX_WORKSPACE_BYTES, Manifest, is_path};
+pub use manifest::{
+    FORMAT, FileEntry, MAX_FILE_BYTES, MAX_FILES, MAX_WORKSPACE_BYTES, Manifest, is_path, is_publishable,
+};
 pub use mirror::{Mirror, Workspace};
 pub use options::{Cache, Credentials, Options, ReadCredentials, Tls};
 pub use status::Status;

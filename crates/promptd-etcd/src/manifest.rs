@@ -178,6 +178,13 @@ pub fn is_path(path: &str) -> bool {
     path.len() <= MAX_PATH_BYTES && path.split('/').all(is_name)
 }
 
+/// Whether a path can be published: one that [`is_path`] takes, of names that do not begin with a dot. Programs act on what such
+/// files of a folder say, as git does on `.git/config`, and no workspace needs them.
+#[must_use]
+pub fn is_publishable(path: &str) -> bool {
+    is_path(path) && !path.split('/').any(|name| name.starts_with('.'))
+}
+
 /// The first path that is below another, which would have to be a folder and a file.
 pub(crate) fn below_file<T>(files: &BTreeMap<String, T>) -> Option<&str> {
     let above = |path: &str| path.match_indices('/').any(|(at, _)| files.contains_key(&path[..at]));
@@ -206,6 +213,14 @@ mod tests {
         assert_eq!(Manifest::read(&manifest().write()), Ok(manifest()));
         let again = Manifest { again: Some(Digest([6; 32])), ..manifest() };
         assert_eq!(Manifest::read(&again.write()), Ok(again));
+    }
+
+    #[test]
+    fn what_other_programs_act_on_cannot_be_published() {
+        for path in [".git/config", ".git", "skills/tides/.envrc", "...", "a/.b/c"] {
+            assert!(is_path(path) && !is_publishable(path), "{path}");
+        }
+        assert!(is_publishable("skills/tides/SKILL.md") && is_publishable("a.b/c.") && !is_publishable("/a"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::{
 };
 
 use promptd_core::id::Id;
+use promptd_etcd::is_publishable;
 
 use super::{
     base,
@@ -44,6 +45,7 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
         let files = connection.files(id, &past).await?;
         Ok((past, files))
     })?;
+    check(id, &files)?;
     write_all(folder, &files)?;
     if past.is_proposed() {
         // The folder is an edit of what the proposal was made from.
@@ -54,6 +56,15 @@ pub(in crate::cli) fn run(arguments: &Arguments) -> CommandResult {
     base::write(folder, id, past.revision)?;
     print(format_args!("{shown}: {id}, revision {} ({})\n", past.manifest.sequence, past.revision.short()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Fails where programs would act on what a file says, as git does on `.git/config`: whoever published it is not who pulls it.
+fn check(id: &Id, files: &Files) -> Result<(), Failure> {
+    let Some(path) = files.keys().find(|path| !is_publishable(path)) else { return Ok(()) };
+    let path = path.escape_debug();
+    Err(Failure::run(format!(
+        "{id} is not written: a name in `{path}` begins with a dot; publish it again without that file, or name another revision"
+    )))
 }
 
 /// Writes files below a folder, none of which is there.

@@ -27,7 +27,7 @@ pub struct PublishBounds {
     pub file_bytes: u64,
     /// The most bytes of all files together.
     pub bytes: u64,
-    /// Whether a text can be the path of a file.
+    /// Whether a text can be the path of a file that is published.
     pub is_path: fn(&str) -> bool,
 }
 
@@ -138,7 +138,7 @@ fn files(
             continue;
         };
         if !(bounds.is_path)(&file.path) {
-            fault("path", "must be relative, of names with `/` between them".to_owned());
+            fault("path", "must be relative, of names with `/` between them that do not begin with a dot".to_owned());
         } else if file.bytes > bounds.file_bytes {
             fault("bytes", format!("at most {} are allowed", bounds.file_bytes));
         } else if files.insert(file.path, (sha256, file.bytes)).is_some() {

@@ -7,7 +7,7 @@ use promptd_core::{finding::Finding, id::Id};
 use promptd_etcd::{
     Client, ErrorKind, FileEntry, MAX_FILE_BYTES, MAX_FILES, MAX_WORKSPACE_BYTES, Options, ReadCredentials,
     canary::{self, End},
-    history, is_path,
+    history, is_publishable,
     layout::Prefix,
     publish::{MAX_WORKSPACES, Note, Publication, Trial, publish, return_to},
     review, upload,
@@ -28,7 +28,7 @@ pub(super) const BOUNDS: PublishBounds = PublishBounds {
     files: MAX_FILES,
     file_bytes: MAX_FILE_BYTES,
     bytes: MAX_WORKSPACE_BYTES,
-    is_path,
+    is_path: is_publishable,
 };
 
 /// How many calls use etcd at once, besides a publish: each may hold some revisions' lists of files.

@@ -15,7 +15,11 @@ use std::{
 };
 
 use promptd_core::{canary::Canary, digest::Digest, finding::Finding, id::Id, workspace::Tree};
-use tokio::{sync::watch, task::JoinHandle, time::timeout};
+use tokio::{
+    sync::watch,
+    task::JoinHandle,
+    time::{Instant, timeout_at},
+};
 
 use self::{
     session::{First, Session},
@@ -30,7 +34,7 @@ use crate::{
     status::Status,
 };
 
-/// How long a start waits for etcd, before it goes on with what the cache has.
+/// How long a start tries to read from etcd, before it goes on with what the cache has.
 const START_LIMIT: Duration = Duration::from_secs(5);
 
 /// The workspaces of etcd, followed; dropping it stops that.
@@ -77,7 +81,7 @@ impl Mirror {
                 state.report(&status);
             }
             let workspaces = state.ids().len();
-            tracing::warn!(target: crate::LOG_TARGET, workspaces, "etcd does not answer: starting with what the cache has");
+            tracing::warn!(target: crate::LOG_TARGET, workspaces, "etcd cannot be read: starting with what the cache has");
         }
         Ok(Self { state, status, task })
     }
@@ -138,17 +142,19 @@ impl Drop for Mirror {
     }
 }
 
-/// Waits until everything was read once, however long that takes; false: no member answers.
+/// Waits until everything was read once. A reading that has begun may take as long as it needs; false: none has begun within the
+/// limit, or none that did was completed.
 async fn is_read(first: &mut watch::Receiver<First>) -> bool {
+    let limit = Instant::now() + START_LIMIT;
     loop {
         let connected = first.wait_for(|first| *first != First::Connecting);
-        if !matches!(timeout(START_LIMIT, connected).await, Ok(Ok(_))) {
+        if !matches!(timeout_at(limit, connected).await, Ok(Ok(_))) {
             return false;
         }
         match first.wait_for(|first| *first != First::Reading).await.map(|first| *first) {
             Ok(First::Done) => return true,
-            Ok(_) => {}
-            Err(_) => return false,
+            Ok(_) if Instant::now() < limit => {}
+            Ok(_) | Err(_) => return false,
         }
     }
 }
@@ -191,4 +197,45 @@ async fn restore(state: &State, cache: Arc<Cache>) -> Result<(), Error> {
     };
     let published = live.into_iter().map(|(key, value)| Published { key, mod_revision: OF_CACHE, value: Some(value) });
     state.take(published.collect(), None, None).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use tokio::time::sleep;
+
+    use super::*;
+
+    /// What a start makes of readings that each take so long and fail, but for the last; and after how long.
+    async fn started(reading: Duration, readings: usize) -> (bool, Duration) {
+        let (sender, mut first) = watch::channel(First::Connecting);
+        let began = Instant::now();
+        let session = async move {
+            for left in (0..readings).rev() {
+                sender.send_replace(First::Reading);
+                sleep(reading).await;
+                sender.send_replace(if left == 0 { First::Done } else { First::Connecting });
+                sleep(Duration::from_millis(50)).await;
+            }
+            pending::<()>().await;
+        };
+        let read = tokio::select! {
+            read = is_read(&mut first) => read,
+            () = session => false,
+        };
+        (read, began.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_start_waits_for_a_reading_and_not_for_readings_that_fail() {
+        let seconds = Duration::from_secs;
+        assert_eq!(started(seconds(60), 1).await, (true, seconds(60)));
+        assert!(started(seconds(1), 2).await.0, "it was tried again");
+        assert_eq!(started(seconds(0), 0).await, (false, START_LIMIT));
+        for reading in [Duration::ZERO, seconds(1), seconds(10)] {
+            let (read, took) = started(reading, 1_000).await;
+            assert!(!read && took <= START_LIMIT + reading, "{reading:?} {took:?}");
+        }
+    }
 }

@@ -37,6 +37,13 @@ pub(crate) struct Damaged {
     notify: Notify,
 }
 
+impl Damaged {
+    fn add(&self, blobs: impl IntoIterator<Item = Digest>) {
+        lock(&self.blobs).extend(blobs);
+        self.notify.notify_one();
+    }
+}
+
 /// What was found of the blobs that were asked for: each, or why it cannot be used.
 pub(crate) type Found = BTreeMap<Digest, Result<Arc<Blob>, String>>;
 
@@ -85,6 +92,11 @@ impl Blobs {
         }
     }
 
+    /// These are still damaged.
+    pub(crate) fn not_repaired(&self, blobs: BTreeSet<Digest>) {
+        self.damaged.add(blobs);
+    }
+
     /// Forgets what nothing uses any more.
     pub(crate) fn purge(&self) {
         lock(&self.held).retain(|_, blob| blob.strong_count() > 0);
@@ -108,8 +120,7 @@ impl Blobs {
         let read = move || {
             cache.read(sha256).inspect_err(|error| {
                 tracing::warn!(target: crate::LOG_TARGET, %error, "a file of the cache cannot be read: it is fetched again");
-                lock(&damaged.blobs).insert(sha256);
-                damaged.notify.notify_one();
+                damaged.add([sha256]);
             })
         };
         Blob { sha256, size, bytes: Bytes::Cached(Box::new(read)) }
@@ -143,7 +154,7 @@ impl Blobs {
         Ok(found)
     }
 
-    /// Keeps files in the cache, or in memory where there is none, or no room in it.
+    /// Keeps files in the cache, or in memory where there is none, or no room in it, or they could not be read from it before.
     async fn keep(&self, files: Vec<(Digest, Vec<u8>)>) -> Vec<Blob> {
         let held = |(sha256, bytes): (Digest, Vec<u8>)| Blob {
             sha256,
@@ -158,6 +169,8 @@ impl Blobs {
                     tracing::warn!(target: crate::LOG_TARGET, %error, "a file cannot be kept in the cache");
                     false
                 });
+                // It may fail again: then it would be fetched without end.
+                let is_kept = is_kept && !writer.is_unreadable(sha256);
                 (sha256, bytes, is_kept)
             };
             files.into_iter().map(write).collect::<Vec<_>>()
@@ -216,4 +229,30 @@ fn batches(wanted: Vec<(Digest, u64)>) -> Vec<Vec<(Digest, u64)>> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options;
+
+    #[tokio::test]
+    async fn what_could_not_be_read_from_the_cache_is_held_in_memory_from_then_on() {
+        let home = tempfile::tempdir().unwrap();
+        let (one, bytes) = (Digest::of(b"one"), b"one".to_vec());
+        let options = options::Cache { dir: home.path().to_owned(), max_bytes: 100 };
+        let cache = Arc::new(Cache::open(&options, &Prefix::parse("/p").unwrap()).unwrap());
+        let blobs = Blobs::new(Some(Arc::clone(&cache)));
+        let kept = blobs.keep(vec![(one, bytes.clone())]).await.pop().unwrap();
+        let Bytes::Cached(read) = &kept.bytes else { panic!("it is in the cache") };
+        assert_eq!(read().unwrap(), b"one");
+        cache.damage(one);
+        assert!(read().is_err() && blobs.known(one, 3).is_none());
+        assert_eq!(blobs.damaged().await, [one].into());
+        let kept = blobs.keep(vec![(one, bytes)]).await.pop().unwrap();
+        assert!(matches!(&kept.bytes, Bytes::Held(held) if **held == *b"one"));
+        assert_eq!((cache.read(one).unwrap(), cache.bytes()), (b"one".to_vec(), 3), "a restart finds it there");
+        blobs.not_repaired([one].into());
+        assert_eq!(blobs.damaged().await, [one].into());
+    }
 }

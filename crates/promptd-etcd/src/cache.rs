@@ -1,14 +1,17 @@
 //! What was published, on the disk, for a start while etcd is away.
 //!
 //! `workspaces/ID` has a manifest below the SHA-256 of it, `workspaces-canary/ID` in the same way what is tried out, `blobs/` the files by theirs, `confirmed` when all of it was last
-//! known to be the newest. Whatever is not what its hash says counts as not there.
+//! known to be the newest. Whatever is not what its hash says, or cannot be read, counts as not there.
 
 use std::{
     collections::BTreeSet,
     fs::File,
     io,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use jiff::Timestamp;
@@ -34,6 +37,8 @@ pub(crate) struct Cache {
     bytes: AtomicU64,
     /// A number for the name of a file that is being written.
     writes: AtomicU64,
+    /// The blobs that could not be read.
+    unreadable: Mutex<BTreeSet<Digest>>,
     _lock: File,
 }
 
@@ -55,6 +60,7 @@ impl Cache {
             max_bytes: options.max_bytes,
             bytes: AtomicU64::new(0),
             writes: AtomicU64::new(0),
+            unreadable: Mutex::default(),
             _lock: lock,
         };
         let bytes = cache.blobs()?.into_iter().map(|(_, size)| size).sum();
@@ -67,19 +73,34 @@ impl Cache {
         self.bytes.load(Relaxed)
     }
 
-    /// Whether it has a file of this hash and size.
+    /// Whether it has a file of this hash and size that can be read, as far as is known.
     pub(crate) fn has(&self, sha256: Digest, size: u64) -> bool {
-        disk::size(&self.blob(sha256)) == Some(size)
+        disk::size(&self.blob(sha256)) == Some(size) && !self.is_unreadable(sha256)
     }
 
-    /// The bytes of a file. One that is not what its hash says is removed.
+    /// The bytes of a file. One that is not what its hash says is removed; one that cannot be read stays, since it may be whole,
+    /// and counts as not there.
     pub(crate) fn read(&self, sha256: Digest) -> io::Result<Vec<u8>> {
-        let bytes = disk::read(&self.blob(sha256), MAX_FILE_BYTES + 1)?;
-        if Digest::of(&bytes) == sha256 {
-            return Ok(bytes);
-        }
-        self.remove(sha256)?;
-        Err(io::ErrorKind::InvalidData.into())
+        let read = disk::read(&self.blob(sha256), MAX_FILE_BYTES + 1);
+        self.check(sha256, read)
+    }
+
+    fn check(&self, sha256: Digest, read: io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
+        let error = match read {
+            Ok(bytes) if Digest::of(&bytes) == sha256 => {
+                self.unreadable().remove(&sha256);
+                return Ok(bytes);
+            }
+            Ok(_) => self.remove(sha256).err().unwrap_or_else(|| io::ErrorKind::InvalidData.into()),
+            Err(error) => error,
+        };
+        self.unreadable().insert(sha256);
+        Err(error)
+    }
+
+    /// Whether a file could not be read the last time.
+    pub(crate) fn is_unreadable(&self, sha256: Digest) -> bool {
+        self.unreadable().contains(&sha256)
     }
 
     /// Keeps a file; false: there is no room for it.
@@ -90,9 +111,12 @@ impl Cache {
             return Ok(false);
         }
         let path = self.blob(sha256);
+        // One that could not be read is replaced.
+        let before = disk::size(&path).unwrap_or_default();
         let folder = path.parent().map_or(Ok(()), disk::create_folder);
         let written = folder.and_then(|()| self.write_whole(&path, bytes));
-        written.inspect_err(|_| _ = self.bytes.fetch_sub(size, Relaxed)).map(|()| true)
+        self.bytes.fetch_sub(if written.is_ok() { before } else { size }, Relaxed);
+        written.map(|()| true)
     }
 
     /// Keeps what is live.
@@ -144,7 +168,12 @@ impl Cache {
                 self.remove(sha256)?;
             }
         }
+        self.unreadable().retain(|sha256| needed.contains(sha256));
         Ok(())
+    }
+
+    fn unreadable(&self) -> MutexGuard<'_, BTreeSet<Digest>> {
+        self.unreadable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn remove(&self, sha256: Digest) -> io::Result<()> {
@@ -177,6 +206,14 @@ impl Cache {
 
     fn live_file(&self, key: &LiveKey) -> PathBuf {
         self.root.join(key.kind.folder()).join(key.id.as_str())
+    }
+}
+
+#[cfg(test)]
+impl Cache {
+    /// Makes a file other than its hash says.
+    pub(crate) fn damage(&self, sha256: Digest) {
+        disk::write(&self.root.join("damage"), &self.blob(sha256), b"two").unwrap();
     }
 }
 
@@ -248,6 +285,20 @@ mod tests {
         assert_eq!(cache.read(Digest::of(b"one")).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert!(!cache.has(Digest::of(b"one"), 3) && cache.bytes() == 0);
         assert!(cache.live().unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_read_counts_as_not_there_until_it_can_be() {
+        let home = tempfile::tempdir().unwrap();
+        let cache = open(home.path(), 100);
+        let one = Digest::of(b"one");
+        cache.write(one, b"one").unwrap();
+        let failed = cache.check(one, Err(io::Error::from_raw_os_error(5)));
+        assert!(failed.is_err() && !cache.has(one, 3) && cache.is_unreadable(one));
+        assert!(cache.blob(one).exists() && cache.bytes() == 3, "it may be whole");
+        assert!(cache.write(one, b"one").unwrap() && cache.bytes() == 3, "it is there once");
+        assert_eq!(cache.read(one).unwrap(), b"one");
+        assert!(cache.has(one, 3) && !cache.is_unreadable(one));
     }
 
     #[test]

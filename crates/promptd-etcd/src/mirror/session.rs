@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use promptd_core::{digest::Digest, id::InvalidId};
 use tokio::{
     sync::watch,
-    time::{Instant, MissedTickBehavior, interval, interval_at},
+    time::{Instant, MissedTickBehavior, interval, interval_at, sleep_until},
 };
 
 use super::state::{Published, State};
@@ -34,6 +34,8 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(2);
 const RECONCILE_INTERVAL: Duration = Duration::from_secs(5 * 60);
 /// How often the cache is told that it is the newest.
 const CONFIRM_INTERVAL: Duration = Duration::from_secs(30);
+/// How long it waits between two repairs of the cache: files may be damaged again as soon as they are read.
+const REPAIR_INTERVAL: Duration = Duration::from_secs(5);
 /// How soon the next member is tried; each further try waits twice as long.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 const LONGEST_RETRY: Duration = Duration::from_secs(2);
@@ -89,6 +91,7 @@ impl Session {
         let mut confirmed = self.confirm(None).await;
         // Events up to here are of what was read by range already.
         let mut read = revision;
+        let mut next_repair = Instant::now();
         loop {
             let mut events = client.watch(&self.options.prefix.live(), revision + 1).await?;
             let mut probes = interval(PROBE_INTERVAL);
@@ -111,7 +114,10 @@ impl Session {
                         confirmed = self.confirm(Some(confirmed)).await;
                     }
                     _ = reconciles.tick() => read = self.reconcile(&client).await?,
-                    damaged = self.state.blobs.damaged() => self.repair(&client, &damaged).await?,
+                    damaged = self.damaged(next_repair) => {
+                        self.repair(&client, damaged).await?;
+                        next_repair = Instant::now() + REPAIR_INTERVAL;
+                    }
                 }
             }
         }
@@ -191,9 +197,18 @@ impl Session {
         Ok(response.header.map_or(0, |header| header.revision))
     }
 
-    async fn repair(&self, client: &Client, damaged: &BTreeSet<Digest>) -> Result<(), Error> {
-        for keys in self.state.with_files(damaged).chunks(MAX_OPERATIONS) {
-            self.read_again(client, keys, 0).await?;
+    /// Waits until something in the cache is damaged, not before `from`.
+    async fn damaged(&self, from: Instant) -> BTreeSet<Digest> {
+        sleep_until(from).await;
+        self.state.blobs.damaged().await
+    }
+
+    async fn repair(&self, client: &Client, damaged: BTreeSet<Digest>) -> Result<(), Error> {
+        for keys in self.state.with_files(&damaged).chunks(MAX_OPERATIONS) {
+            if let Err(error) = self.read_again(client, keys, 0).await {
+                self.state.blobs.not_repaired(damaged);
+                return Err(error);
+            }
         }
         Ok(())
     }

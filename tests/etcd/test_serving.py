@@ -162,6 +162,21 @@ def test_a_damaged_cache_is_never_served_and_is_fetched_again(etcd, serve):
     assert "eviL" not in json.dumps(answer)
 
 
+def test_what_was_removed_meanwhile_does_not_come_back_from_the_cache(etcd, serve):
+    publish(etcd, {"a": {"AGENTS.md": b"kept"}, "b": {"AGENTS.md": b"removed"}})
+    service = serve(etcd, settings={"cache": {"dir": "cache"}})
+    assert "removed" in service.text("b")
+    service.stop()
+    etcd.delete("/promptd/workspaces/b")
+    service.start()
+    [home] = (service.home / "cache").iterdir()
+    assert [file.name for file in (home / "workspaces").iterdir()] == ["a"]
+    etcd.stop()
+    service.restart()
+    listed = service.call("WorkspaceService/ListWorkspaces", {})[1]["workspaces"]
+    assert [one["id"] for one in listed] == ["a"]
+
+
 def test_a_user_that_may_no_longer_read_is_said_and_the_last_state_stays(etcd, serve, tmp_path):
     publish(etcd, {"a": {"AGENTS.md": b"kept"}})
     for name, password in [("root", "rootpw"), ("reader", "readerpw")]:

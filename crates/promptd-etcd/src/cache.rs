@@ -130,6 +130,20 @@ impl Cache {
         disk::remove(&self.live_file(key))
     }
 
+    /// Forgets what was live, except for these.
+    pub(crate) fn forget_others(&self, live: &BTreeSet<LiveKey>) -> io::Result<()> {
+        for kind in Kind::ALL {
+            for (name, _) in disk::list(&self.root.join(kind.folder()))? {
+                let Ok(id) = Id::parse(&name) else { continue };
+                let key = LiveKey { id, kind };
+                if !live.contains(&key) {
+                    self.forget(&key)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// What is kept of what is live, except for what is damaged.
     pub(crate) fn live(&self) -> io::Result<Vec<(LiveKey, Vec<u8>)>> {
         let mut live = Vec::new();
@@ -258,6 +272,9 @@ mod tests {
         }
         cache.forget(&canary).unwrap();
         assert_eq!(cache.live().unwrap().len(), 1);
+        cache.keep(&canary, b"[]").unwrap();
+        cache.forget_others(&[canary.clone()].into()).unwrap();
+        assert_eq!(cache.live().unwrap(), [(canary, b"[]".to_vec())]);
     }
 
     /// A mount point belongs to who mounted it, who may have given others a way in.

@@ -206,6 +206,10 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
+    use crate::{
+        layout::{Kind, LiveKey, Prefix},
+        manifest::Manifest,
+    };
 
     /// What a start makes of readings that each take so long and fail, but for the last; and after how long.
     async fn started(reading: Duration, readings: usize) -> (bool, Duration) {
@@ -225,6 +229,27 @@ mod tests {
             () = session => false,
         };
         (read, began.elapsed())
+    }
+
+    #[tokio::test]
+    async fn what_is_gone_from_etcd_does_not_come_back_from_the_cache() {
+        let manifest = Manifest {
+            sequence: 1,
+            parent: None,
+            author: String::new(),
+            message: String::new(),
+            time: "2026-11-29T13:00:00Z".parse().unwrap(),
+            again: None,
+            files: BTreeMap::new(),
+        };
+        let key = LiveKey { id: Id::parse("ws").unwrap(), kind: Kind::Newest };
+        let of_cache = || vec![Published { key: key.clone(), mod_revision: OF_CACHE, value: Some(manifest.write()) }];
+        let state = State::new(Blobs::new(None), Prefix::parse("/p").unwrap());
+        state.take(of_cache(), None, None).await.unwrap();
+        assert_eq!(state.gone(&BTreeMap::new()), [key.clone()], "what was there when etcd was read");
+        state.take(vec![Published { key: key.clone(), mod_revision: 1, value: None }], None, None).await.unwrap();
+        state.take(of_cache(), None, None).await.unwrap();
+        assert!(state.ids().is_empty());
     }
 
     #[tokio::test(start_paused = true)]

@@ -147,15 +147,15 @@ impl Session {
         let listed = client.list(&self.options.prefix.live()).await?;
         let now: BTreeMap<LiveKey, i64> =
             listed.keys.iter().filter_map(|kv| Some((self.live_key(&kv.key)?, kv.mod_revision))).collect();
-        let (differing, gone) = self.state.differing(&now);
-        for keys in differing.chunks(MAX_OPERATIONS) {
+        for keys in self.state.differing(&now).chunks(MAX_OPERATIONS) {
             self.read_again(client, keys, listed.revision).await?;
         }
-        let gone = gone.into_iter().map(|key| Published { key, mod_revision: listed.revision, value: None });
+        let gone =
+            self.state.gone(&now).into_iter().map(|key| Published { key, mod_revision: listed.revision, value: None });
         self.take(client, gone.collect()).await?;
         self.status.reconciles.inc();
         self.state.blobs.purge();
-        self.sweep().await;
+        self.sweep(now.into_keys().collect()).await;
         Ok(listed.revision)
     }
 
@@ -236,11 +236,11 @@ impl Session {
         last
     }
 
-    /// Removes from the cache what is no longer in use.
-    async fn sweep(&self) {
+    /// Removes from the cache what is no longer in use, or live: it may have gone while nothing followed etcd.
+    async fn sweep(&self, live: BTreeSet<LiveKey>) {
         if self.cache.is_some() {
             let files = self.state.files();
-            self.with_cache(move |cache| cache.sweep(&files)).await;
+            self.with_cache(move |cache| cache.forget_others(&live).and_then(|()| cache.sweep(&files))).await;
         }
     }
 

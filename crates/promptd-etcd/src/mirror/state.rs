@@ -2,7 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use promptd_core::{
@@ -32,6 +35,8 @@ pub(super) struct State {
     pub(super) blobs: Blobs,
     prefix: Prefix,
     live: RwLock<BTreeMap<LiveKey, Known>>,
+    /// Everything was read from etcd once: the cache has nothing to add. It changes under the lock of `live`.
+    is_whole: AtomicBool,
     /// Those that have changed since they were read. Whoever has both locks takes that of `live` first.
     changed: Mutex<BTreeSet<Id>>,
     news: watch::Sender<()>,
@@ -98,7 +103,14 @@ pub(super) struct Published {
 
 impl State {
     pub(super) fn new(blobs: Blobs, prefix: Prefix) -> Self {
-        Self { blobs, prefix, live: RwLock::default(), changed: Mutex::default(), news: watch::Sender::new(()) }
+        Self {
+            blobs,
+            prefix,
+            live: RwLock::default(),
+            is_whole: AtomicBool::new(false),
+            changed: Mutex::default(),
+            news: watch::Sender::new(()),
+        }
     }
 
     pub(super) fn ids(&self) -> Vec<Id> {
@@ -152,15 +164,20 @@ impl State {
         self.news.subscribe()
     }
 
-    /// The keys that are not as they are here, each with its revision: those to read again. And those that are gone.
-    pub(super) fn differing(&self, now: &BTreeMap<LiveKey, i64>) -> (Vec<LiveKey>, Vec<LiveKey>) {
+    /// The keys that are not as they are here, each with its revision: those to read again.
+    pub(super) fn differing(&self, now: &BTreeMap<LiveKey, i64>) -> Vec<LiveKey> {
         let live = self.read();
         let is_known = |key: &LiveKey, revision: i64| {
             live.get(key).is_some_and(|known| known.mod_revision == revision && known.fault.is_none())
         };
-        let differing = now.iter().filter(|(key, revision)| !is_known(key, **revision)).map(|(key, _)| key.clone());
-        let gone = live.keys().filter(|key| !now.contains_key(*key)).cloned();
-        (differing.collect(), gone.collect())
+        now.iter().filter(|(key, revision)| !is_known(key, **revision)).map(|(key, _)| key.clone()).collect()
+    }
+
+    /// The keys that are here and no longer there. All others were read: from here on the cache adds none.
+    pub(super) fn gone(&self, now: &BTreeMap<LiveKey, i64>) -> Vec<LiveKey> {
+        let live = self.write();
+        self.is_whole.store(true, Relaxed);
+        live.keys().filter(|key| !now.contains_key(*key)).cloned().collect()
     }
 
     /// The keys of states that have one of these files.
@@ -228,7 +245,7 @@ impl State {
         let mut live = self.write();
         for (key, mod_revision, usable) in next {
             // etcd has answered while the cache was read.
-            if mod_revision == OF_CACHE && live.contains_key(&key) {
+            if mod_revision == OF_CACHE && (live.contains_key(&key) || self.is_whole.load(Relaxed)) {
                 continue;
             }
             let known = match usable {

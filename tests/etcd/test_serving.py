@@ -86,6 +86,17 @@ def test_what_cannot_be_used_is_said_and_the_others_are_served(etcd, serve, tmp_
     assert "PUBLICATION_INVALID" not in service.codes("missing")
 
 
+def test_a_manifest_that_is_wrong_about_a_size_harms_no_other(etcd, serve):
+    publish(etcd, {"a": {"AGENTS.md": b"kept"}})
+    wrong = json.loads(manifest({"AGENTS.md": b"kept"}))
+    wrong["files"]["AGENTS.md"]["bytes"] = 3
+    etcd.put("/promptd/workspaces/z", json.dumps(wrong).encode())
+    service = serve(etcd)
+    assert "kept" in service.text("a") and "PUBLICATION_INVALID" not in service.codes("a")
+    status, answer = service.call("PromptService/AssemblePrompt", {"workspaceId": "z", "turn": {}})
+    assert status != 200 and "the manifest says 3 bytes, the blob has 4" in json.dumps(answer), answer
+
+
 def test_a_folder_of_the_same_id_is_served_and_the_published_one_where_it_goes(etcd, serve, tmp_path):
     folder = tmp_path / "root" / "a"
     folder.mkdir(parents=True)

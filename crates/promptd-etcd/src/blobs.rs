@@ -44,6 +44,9 @@ impl Damaged {
     }
 }
 
+/// The sizes that manifests say of a file.
+type Sizes = BTreeSet<u64>;
+
 /// What was found of the blobs that were asked for: each, or why it cannot be used.
 pub(crate) type Found = BTreeMap<Digest, Result<Arc<Blob>, String>>;
 
@@ -52,20 +55,24 @@ impl Blobs {
         Self { cache, held: Mutex::default(), damaged: Arc::default() }
     }
 
-    /// Finds files; only what is neither in memory nor in the cache is asked for. The error is of the connection.
+    /// Finds files; only what is neither in memory nor in the cache is asked for. Manifests may say different sizes of one file: it
+    /// is taken if one of them is right. The error is of the connection.
     pub(crate) async fn find(
         &self,
         files: impl Iterator<Item = &FileEntry>,
         client: Option<&Client>,
         prefix: &Prefix,
     ) -> Result<Found, Error> {
-        let files: BTreeMap<Digest, u64> = files.map(|file| (file.sha256, file.bytes)).collect();
+        let mut sizes = BTreeMap::<Digest, Sizes>::new();
+        for file in files {
+            sizes.entry(file.sha256).or_default().insert(file.bytes);
+        }
         let mut found = Found::new();
         let mut wanted = Vec::new();
-        for (sha256, size) in files {
-            match self.known(sha256, size) {
+        for (sha256, sizes) in sizes {
+            match sizes.iter().find_map(|size| self.known(sha256, *size)) {
                 Some(blob) => _ = found.insert(sha256, Ok(blob)),
-                None => wanted.push((sha256, size)),
+                None => wanted.push((sha256, sizes)),
             }
         }
         let Some(client) = client else {
@@ -132,21 +139,16 @@ impl Blobs {
         blob
     }
 
-    async fn fetch(&self, client: &Client, prefix: &Prefix, batch: Vec<(Digest, u64)>) -> Result<Found, Error> {
+    async fn fetch(&self, client: &Client, prefix: &Prefix, batch: Vec<(Digest, Sizes)>) -> Result<Found, Error> {
         let keys = batch.iter().map(|(sha256, _)| prefix.blob(*sha256)).collect();
         let values = client.get_all(keys, 0).await?;
         let mut found = Found::new();
         let mut whole = Vec::new();
-        for ((sha256, size), value) in batch.into_iter().zip(values) {
-            match value.map(|kv| kv.value) {
-                None => _ = found.insert(sha256, Err(missing(sha256))),
-                Some(bytes) if bytes.len() as u64 == size && Digest::of(&bytes) == sha256 => {
-                    whole.push((sha256, bytes));
-                }
-                Some(_) => {
-                    let why = format!("the blob {} is not what its hash says: publish again", sha256.to_hex());
-                    found.insert(sha256, Err(why));
-                }
+        for ((sha256, sizes), value) in batch.into_iter().zip(values) {
+            let read = value.ok_or_else(|| missing(sha256)).and_then(|kv| checked(sha256, &sizes, kv.value));
+            match read {
+                Ok(bytes) => whole.push((sha256, bytes)),
+                Err(why) => _ = found.insert(sha256, Err(why)),
             }
         }
         let kept = self.keep(whole).await;
@@ -183,6 +185,19 @@ impl Blobs {
     }
 }
 
+/// The bytes of a blob, if they are what its hash and one of the manifests say: so no manifest makes more of them be held than it
+/// says.
+fn checked(sha256: Digest, sizes: &Sizes, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    let (name, size) = (sha256.to_hex(), bytes.len() as u64);
+    if Digest::of(&bytes) != sha256 {
+        return Err(format!("the blob {name} is not what its hash says: publish again"));
+    }
+    if !sizes.contains(&size) {
+        return Err(format!("the blob {name} has {size} bytes, and the manifest says another number: publish again"));
+    }
+    Ok(bytes)
+}
+
 /// The tree of a manifest's files, or why there is none.
 pub(crate) fn tree(files: &BTreeMap<String, FileEntry>, found: &Found) -> Result<PublishedTree, String> {
     let file = |(path, file): (&String, &FileEntry)| match found.get(&file.sha256) {
@@ -209,18 +224,20 @@ fn missing(sha256: Digest) -> String {
     format!("the blob {} is not in etcd: publish again", sha256.to_hex())
 }
 
-fn batches(wanted: Vec<(Digest, u64)>) -> Vec<Vec<(Digest, u64)>> {
+/// By the greatest sizes that are said. Where none is right, the number of them still is a bound, since etcd takes no large values.
+fn batches(wanted: Vec<(Digest, Sizes)>) -> Vec<Vec<(Digest, Sizes)>> {
     let mut batches: Vec<Vec<_>> = Vec::new();
     let mut room = 0;
-    for (sha256, size) in wanted {
+    for (sha256, sizes) in wanted {
+        let size = sizes.last().copied().unwrap_or_default();
         match batches.last_mut().filter(|batch| batch.len() < BATCH.0 && size <= room) {
             Some(batch) => {
                 room -= size;
-                batch.push((sha256, size));
+                batch.push((sha256, sizes));
             }
             None => {
                 room = BATCH.1.saturating_sub(size);
-                batches.push(vec![(sha256, size)]);
+                batches.push(vec![(sha256, sizes)]);
             }
         }
     }
@@ -235,6 +252,29 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
     use crate::options;
+
+    #[tokio::test]
+    async fn a_wrong_size_in_one_manifest_is_its_own_fault() {
+        let home = tempfile::tempdir().unwrap();
+        let options = options::Cache { dir: home.path().to_owned(), max_bytes: 100 };
+        let prefix = Prefix::parse("/p").unwrap();
+        let cache = Cache::open(&options, &prefix).unwrap();
+        let one = Digest::of(b"one");
+        cache.write(one, b"one").unwrap();
+        let blobs = Blobs::new(Some(Arc::new(cache)));
+        let said = |bytes: u64| FileEntry { sha256: one, bytes };
+        for sizes in [[3, 9], [9, 3], [1, 3]] {
+            let found = blobs.find(sizes.map(said).iter(), None, &prefix).await.unwrap();
+            for size in sizes {
+                let files = [("AGENTS.md".to_owned(), said(size))].into();
+                assert_eq!(tree(&files, &found).is_ok(), size == 3, "{sizes:?}");
+            }
+        }
+        let checked = |sizes: &[u64], bytes: &[u8]| checked(one, &sizes.iter().copied().collect(), bytes.into());
+        assert!(
+            checked(&[1, 3], b"one").is_ok() && checked(&[1, 9], b"one").is_err() && checked(&[3], b"two").is_err()
+        );
+    }
 
     #[tokio::test]
     async fn what_could_not_be_read_from_the_cache_is_held_in_memory_from_then_on() {

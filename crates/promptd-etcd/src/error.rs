@@ -19,6 +19,8 @@ pub enum ErrorKind {
     Away,
     /// etcd does not let this user, or this certificate, do it.
     Denied,
+    /// etcd does not take the request: it is too large for it, or etcd has too much to do.
+    Refused,
     /// What was asked for is of a revision that etcd no longer has.
     Compacted,
     /// etcd has no space left.
@@ -70,7 +72,7 @@ impl Error {
                 (ErrorKind::Denied, ": etcd has authentication on: give a user's name and password")
             }
             Code::Unauthenticated => (ErrorKind::Denied, ""),
-            Code::InvalidArgument | Code::ResourceExhausted => (ErrorKind::Invalid, ""),
+            Code::InvalidArgument | Code::ResourceExhausted => (ErrorKind::Refused, ""),
             _ => (ErrorKind::Away, ""),
         };
         Self::new(kind, format!("etcd at {address} answers: {said}{help}"))
@@ -114,4 +116,26 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Callers of the service are told what is invalid, and the address is not for them.
+    #[test]
+    fn what_a_member_answers_is_of_a_kind_whose_text_no_caller_is_told() {
+        for (status, kind) in [
+            (Status::resource_exhausted("etcdserver: too many requests"), ErrorKind::Refused),
+            (Status::invalid_argument("etcdserver: request is too large"), ErrorKind::Refused),
+            (Status::resource_exhausted("etcdserver: mvcc: database space exceeded"), ErrorKind::NoSpace),
+            (Status::permission_denied("etcdserver: permission denied"), ErrorKind::Denied),
+            (Status::out_of_range("etcdserver: mvcc: required revision has been compacted"), ErrorKind::Compacted),
+            (Status::unavailable("etcdserver: no leader"), ErrorKind::Away),
+        ] {
+            let error = Error::of_call("10.0.0.1:2379", &status);
+            assert_eq!(error.kind, kind, "{status}");
+            assert!(error.to_string().starts_with("etcd at 10.0.0.1:2379 answers: etcdserver: "), "{error}");
+        }
+    }
 }

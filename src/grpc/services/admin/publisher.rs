@@ -222,7 +222,9 @@ pub(super) fn failure(error: &promptd_etcd::Error) -> Error {
         ErrorKind::Invalid => (Code::FailedPrecondition, "PUBLICATION_INVALID"),
         ErrorKind::TooMany => (Code::ResourceExhausted, "TOO_MANY_PROPOSALS"),
         ErrorKind::NoSpace => (Code::ResourceExhausted, "ETCD_FULL"),
-        ErrorKind::Away | ErrorKind::Denied | ErrorKind::Compacted => (Code::Unavailable, "ETCD_UNAVAILABLE"),
+        ErrorKind::Away | ErrorKind::Denied | ErrorKind::Refused | ErrorKind::Compacted => {
+            (Code::Unavailable, "ETCD_UNAVAILABLE")
+        }
     };
     let message = match error.kind {
         ErrorKind::Conflict

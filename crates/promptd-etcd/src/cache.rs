@@ -144,25 +144,30 @@ impl Cache {
         Ok(())
     }
 
-    /// What is kept of what is live, except for what is damaged.
+    /// What is kept of what is live, except for what is damaged or cannot be read.
     pub(crate) fn live(&self) -> io::Result<Vec<(LiveKey, Vec<u8>)>> {
         let mut live = Vec::new();
         for kind in Kind::ALL {
             for (name, _) in disk::list(&self.root.join(kind.folder()))? {
                 let Ok(id) = Id::parse(&name) else { continue };
                 let key = LiveKey { id, kind };
-                let text = disk::read(&self.live_file(&key), MAX_BYTES as u64 + 100)?;
-                match text.split_at_checked(Digest::HEX_DIGITS + 1) {
-                    Some((hash, value)) if hash == format!("{}\n", sha256_hex(value)).as_bytes() => {
-                        live.push((key, value.to_vec()));
-                    }
-                    _ => {
-                        tracing::warn!(target: crate::LOG_TARGET, workspace = %key.id, "the cache has a damaged manifest");
+                match self.live_value(&key) {
+                    Ok(value) => live.push((key, value)),
+                    Err(error) => {
+                        tracing::warn!(target: crate::LOG_TARGET, workspace = %key.id, %error, "the cache has a damaged manifest");
                     }
                 }
             }
         }
         Ok(live)
+    }
+
+    fn live_value(&self, key: &LiveKey) -> io::Result<Vec<u8>> {
+        let text = disk::read(&self.live_file(key), MAX_BYTES as u64 + 100)?;
+        match text.split_at_checked(Digest::HEX_DIGITS + 1) {
+            Some((hash, value)) if hash == format!("{}\n", sha256_hex(value)).as_bytes() => Ok(value.to_vec()),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidData, "it is not what its hash says")),
+        }
     }
 
     /// Notes that all of it was the newest then.
@@ -302,6 +307,11 @@ mod tests {
         assert_eq!(cache.read(Digest::of(b"one")).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert!(!cache.has(Digest::of(b"one"), 3) && cache.bytes() == 0);
         assert!(cache.live().unwrap().is_empty());
+        // Neither does one that cannot be read, here a folder, and the others are there.
+        fs::create_dir(cache.root.join("workspaces/a-folder")).unwrap();
+        let other = LiveKey { id: Id::parse("z").unwrap(), kind: Kind::Newest };
+        cache.keep(&other, b"{}").unwrap();
+        assert_eq!(cache.live().unwrap(), [(other, b"{}".to_vec())]);
     }
 
     #[test]

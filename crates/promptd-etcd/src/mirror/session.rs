@@ -240,7 +240,11 @@ impl Session {
     async fn sweep(&self, live: BTreeSet<LiveKey>) {
         if self.cache.is_some() {
             let files = self.state.files();
-            self.with_cache(move |cache| cache.forget_others(&live).and_then(|()| cache.sweep(&files))).await;
+            let sweep = move |cache: &Cache| {
+                let forgotten = cache.forget_others(&live);
+                cache.sweep(&files).and(forgotten)
+            };
+            self.with_cache(sweep).await;
         }
     }
 

@@ -98,10 +98,14 @@ def test_gc_spares_what_is_young_or_needed(etcd, tmp_path):
         publish(etcd, {"a": {"AGENTS.md": b"text %d" % number}})
     etcd.put(f"/promptd/blobs/{sha256(b'orphan')}", b"orphan")
     assert promptd("gc", "--keep", "2", "--to", to).stdout == "removed: 2 revisions, 0 files, 0 proposals\n", "all are young"
-    # As if the newest state were of last year: what was written before it is as old.
-    key = "/promptd/history/a/0000000004"
-    aged = json.loads(etcd.get(key))
-    etcd.put(key, json.dumps({**aged, "time": old}))
+    # As if the newest state alone were of last year: its publisher's clock may be slow.
+    aged = {key: json.dumps({**json.loads(etcd.get(key)), "time": old}) for key in [f"/promptd/history/a/000000000{n}" for n in (3, 4)]}
+    newest_key = max(aged)
+    etcd.put(newest_key, aged[newest_key])
+    assert promptd("gc", "--keep", "2", "--to", to).stdout == "removed: 0 revisions, 0 files, 0 proposals\n"
+    # As if all that are left were: what was written before the last of them is as old.
+    for key, state in aged.items():
+        etcd.put(key, state)
     etcd.put(f"/promptd/blobs/{sha256(b'young')}", b"young")
     assert promptd("gc", "--keep", "2", "--to", to).stdout == "removed: 0 revisions, 3 files, 0 proposals\n"
     left = {sha256(b"text 2"), sha256(b"text 3"), sha256(b"young")}

@@ -91,24 +91,34 @@ fn split(keys: Vec<KeyValue>, keep: usize) -> (Vec<KeyValue>, Vec<KeyValue>) {
 struct Held {
     /// The files that they name.
     files: BTreeSet<Digest>,
-    /// A revision of etcd that is an hour old: that of the newest state which is. What was not written since is as old.
+    /// A revision of etcd that is an hour old: what was not written since is as old.
     old: i64,
 }
 
 async fn read(client: &Client, keys: Vec<KeyValue>, now: Timestamp) -> Result<Held, Error> {
-    let mut held = Held::default();
+    let (mut held, mut states) = (Held::default(), Vec::new());
     let keys: Vec<_> = keys.into_iter().map(|kv| kv.key).collect();
     for keys in keys.chunks(MAX_OPERATIONS) {
         for kv in client.get_all(keys.to_vec(), 0).await?.into_iter().flatten() {
             let manifest = Manifest::read(&kv.value).map_err(|why| Error::unreadable(&kv.key, why))?;
-            let age: Duration = now.duration_since(manifest.time).try_into().unwrap_or_default();
-            if age >= SPARED {
-                held.old = held.old.max(kv.mod_revision);
-            }
+            states.push((kv.mod_revision, manifest.time));
             held.files.extend(manifest.files.values().map(|file| file.sha256));
         }
     }
+    held.old = old_revision(&states, now);
     Ok(held)
+}
+
+/// The newest of these revisions of etcd that is old by what its state says and by what every state before it says, so that one
+/// publisher's clock that is slow ages nobody's files. What is dated later than now says nothing.
+fn old_revision(states: &[(i64, Timestamp)], now: Timestamp) -> i64 {
+    let age = |time: Timestamp| Duration::try_from(now.duration_since(time)).ok();
+    let revisions = |is_old: bool| {
+        let is_so = move |(_, time): &&(i64, Timestamp)| age(*time).is_some_and(|age| (age >= SPARED) == is_old);
+        states.iter().filter(is_so).map(|(revision, _)| *revision)
+    };
+    let young = revisions(false).min().unwrap_or(i64::MAX);
+    revisions(true).filter(|revision| *revision < young).max().unwrap_or_default()
 }
 
 /// The files of what is live: while a canary runs, two states of a workspace are, whatever is kept of its history.
@@ -148,4 +158,29 @@ async fn remove_together(client: &Client, keys: &[KeyValue]) -> Result<bool, Err
     let compare = keys.iter().map(|kv| unchanged(kv.key.clone(), kv.mod_revision)).collect();
     let operations = keys.iter().map(|kv| delete(kv.key.clone())).collect();
     Ok(client.transact(compare, operations).await?.succeeded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_clock_makes_nothing_old_that_others_have_just_written() {
+        let now = Timestamp::from_second(1_800_000_000).unwrap();
+        let state =
+            |(revision, age): &(i64, i64)| (revision.to_owned(), Timestamp::from_second(1_800_000_000 - age).unwrap());
+        for (states, old) in [
+            (&[][..], 0),
+            (&[(3, 3_599)], 0),
+            (&[(3, 3_600), (5, 9_000), (9, 60)], 5),
+            // The newest says that it is of last year, and one before it is young.
+            (&[(3, 3_600), (7, 60), (9, 31_536_000)], 3),
+            (&[(9, 31_536_000), (7, 60), (3, 3_600)], 3),
+            // A fast clock holds nothing up.
+            (&[(3, -86_400), (5, 3_600)], 5),
+        ] {
+            let states: Vec<_> = states.iter().map(state).collect();
+            assert_eq!(old_revision(&states, now), old, "{states:?}");
+        }
+    }
 }

@@ -142,17 +142,26 @@ impl Session {
         }
     }
 
-    /// Compares everything with etcd, and takes over what differs. Gives the revision that it is of.
+    /// Compares everything with etcd, and takes over what differs: together, since one transaction may have changed all of it. Gives
+    /// the revision that it is of.
     async fn reconcile(&self, client: &Client) -> Result<i64, Error> {
         let listed = client.list(&self.options.prefix.live()).await?;
         let now: BTreeMap<LiveKey, i64> =
             listed.keys.iter().filter_map(|kv| Some((self.live_key(&kv.key)?, kv.mod_revision))).collect();
+        let removed = |key| Published { key, mod_revision: listed.revision, value: None };
+        // Of nothing no half can be served; one part after the other takes less memory.
+        let is_first = self.state.is_empty();
+        let mut published = Vec::new();
         for keys in self.state.differing(&now).chunks(MAX_OPERATIONS) {
-            self.read_again(client, keys, listed.revision).await?;
+            published.extend(self.read(client, keys, listed.revision).await?);
+            if is_first {
+                self.take(client, std::mem::take(&mut published)).await?;
+            }
         }
-        let gone =
-            self.state.gone(&now).into_iter().map(|key| Published { key, mod_revision: listed.revision, value: None });
-        self.take(client, gone.collect()).await?;
+        published.extend(self.state.gone(&now).into_iter().map(removed));
+        self.take(client, published).await?;
+        // What a start has taken from the cache meanwhile.
+        self.take(client, self.state.gone_at_last(&now).into_iter().map(removed).collect()).await?;
         self.status.reconciles.inc();
         self.state.blobs.purge();
         self.sweep(now.into_keys().collect()).await;
@@ -160,7 +169,7 @@ impl Session {
     }
 
     /// Reads what is live at a revision; 0: as it is now.
-    async fn read_again(&self, client: &Client, keys: &[LiveKey], revision: i64) -> Result<(), Error> {
+    async fn read(&self, client: &Client, keys: &[LiveKey], revision: i64) -> Result<Vec<Published>, Error> {
         let prefix = &self.options.prefix;
         let names = keys.iter().map(|key| prefix.live_key(key.kind, &key.id).into_bytes()).collect();
         let values = client.get_all(names, revision).await?;
@@ -168,7 +177,7 @@ impl Session {
             let (mod_revision, value) = kv.map_or((revision, None), |kv| (kv.mod_revision, Some(kv.value)));
             Published { key: key.clone(), mod_revision, value }
         });
-        self.take(client, published.collect()).await
+        Ok(published.collect())
     }
 
     /// The watch was ended by etcd: where what it should begin with is compacted, everything is compared.
@@ -204,13 +213,20 @@ impl Session {
     }
 
     async fn repair(&self, client: &Client, damaged: BTreeSet<Digest>) -> Result<(), Error> {
-        for keys in self.state.with_files(&damaged).chunks(MAX_OPERATIONS) {
-            if let Err(error) = self.read_again(client, keys, 0).await {
-                self.state.blobs.not_repaired(damaged);
-                return Err(error);
+        let repaired = async {
+            for keys in self.state.with_files(&damaged).chunks(MAX_OPERATIONS) {
+                let mut published = self.read(client, keys, 0).await?;
+                // What is newer comes with its event, and all that was published with it.
+                published.retain(|one| self.state.is_of(&one.key, one.mod_revision));
+                self.take(client, published).await?;
             }
+            Ok(())
+        };
+        let repaired = repaired.await;
+        if repaired.is_err() {
+            self.state.blobs.not_repaired(damaged);
         }
-        Ok(())
+        repaired
     }
 
     async fn take(&self, client: &Client, published: Vec<Published>) -> Result<(), Error> {

@@ -173,11 +173,26 @@ impl State {
         now.iter().filter(|(key, revision)| !is_known(key, **revision)).map(|(key, _)| key.clone()).collect()
     }
 
-    /// The keys that are here and no longer there. All others were read: from here on the cache adds none.
+    /// Whether what is here of a key is of this revision.
+    pub(super) fn is_of(&self, key: &LiveKey, mod_revision: i64) -> bool {
+        self.read().get(key).is_some_and(|known| known.mod_revision == mod_revision)
+    }
+
+    /// The keys that are here and no longer there.
     pub(super) fn gone(&self, now: &BTreeMap<LiveKey, i64>) -> Vec<LiveKey> {
+        gone_of(&self.read(), now)
+    }
+
+    /// The same once all others were read: from here on the cache adds none.
+    pub(super) fn gone_at_last(&self, now: &BTreeMap<LiveKey, i64>) -> Vec<LiveKey> {
         let live = self.write();
         self.is_whole.store(true, Relaxed);
-        live.keys().filter(|key| !now.contains_key(*key)).cloned().collect()
+        gone_of(&live, now)
+    }
+
+    /// Whether nothing is here that could be served.
+    pub(super) fn is_empty(&self) -> bool {
+        self.read().is_empty()
     }
 
     /// The keys of states that have one of these files.
@@ -279,6 +294,10 @@ impl State {
     fn changes(&self) -> MutexGuard<'_, BTreeSet<Id>> {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn gone_of(live: &BTreeMap<LiveKey, Known>, now: &BTreeMap<LiveKey, i64>) -> Vec<LiveKey> {
+    live.keys().filter(|key| !now.contains_key(*key)).cloned().collect()
 }
 
 /// The candidate of a canary, if it was made from what the other turns get; else why no turn gets it.

@@ -32,6 +32,10 @@ fn history() -> impl Strategy<Value = History> {
             for (message, vector) in messages.iter_mut().zip(numbers.chunks(3)) {
                 message.embedding = vector[..dimensions].to_vec();
             }
+            // An id names one of them: those of the same range are ordered by it.
+            let named = segments.into_iter().enumerate();
+            let segments =
+                named.map(|(index, segment)| HistorySegment { id: format!("s{index}"), ..segment }).collect();
             History { first_index, messages, segments }
         },
     )

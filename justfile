@@ -69,7 +69,7 @@ dist target="x86_64-unknown-linux-gnu":
 features:
     cargo clippy --locked --no-default-features -- -D warnings
     cargo check --locked --all-targets
-    cargo test --locked --test cli unbuilt | tee /dev/stderr | grep -q '1 passed'
+    cargo test --locked --test cli unbuilt >target/unbuilt.log; cat target/unbuilt.log; grep -q '1 passed' target/unbuilt.log
 
 # The store of conversations under faults: its server is killed so many times.
 memory kills="200":

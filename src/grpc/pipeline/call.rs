@@ -123,7 +123,7 @@ impl tower::Service<Request<Body>> for Calls {
             response.headers_mut().insert(REQUEST_ID, id.into_header());
             let is_refusal = response.headers().contains_key(Status::GRPC_STATUS);
             let small = is_refusal || (method.is_health() && !method.streams());
-            Ok(if small { peer.small_answer(response) } else { response })
+            Ok(if small { peer.small_answer(response, 0) } else { response })
         })
     }
 }

@@ -49,7 +49,7 @@ impl Account {
             }
             drop(calling);
             if method.is_health() && !method.streams() || !is_answer(&response) {
-                return Ok(peer.small_answer(response));
+                return Ok(small_answer(&peer, response));
             }
             let streams = method.streams() || is_event_stream(&response);
             let Some(bytes) = response.body().size_hint().exact() else {
@@ -57,7 +57,7 @@ impl Account {
             };
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             let full = |_| connect::failed(StatusCode::TOO_MANY_REQUESTS, Error::ConnectionFull);
-            Ok(peer.whole_answer(response, bytes).unwrap_or_else(|e| peer.small_answer(full(e))))
+            Ok(peer.whole_answer(response, bytes).unwrap_or_else(|e| small_answer(&peer, full(e))))
         })
     }
 }
@@ -67,6 +67,19 @@ fn is_answer(response: &Response<Body>) -> bool {
     response.status() == StatusCode::OK
         && !response.headers().contains_key(Status::GRPC_STATUS)
         && response.extensions().get::<BuiltIn>().is_none()
+}
+
+fn small_answer(peer: &Peer, response: Response<Body>) -> Response<Body> {
+    let content = own_bytes(&response);
+    peer.small_answer(response, content)
+}
+
+/// How many bytes of an answer's body are in memory for it alone.
+fn own_bytes(response: &Response<Body>) -> usize {
+    if response.extensions().get::<BuiltIn>().is_some() {
+        return 0;
+    }
+    response.body().size_hint().exact().map_or(0, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
 fn is_event_stream(response: &Response<Body>) -> bool {
@@ -101,5 +114,20 @@ impl http_body::Body for Counted {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::Full;
+
+    use super::*;
+
+    #[test]
+    fn what_is_built_in_takes_no_memory_for_an_answer() {
+        let mut answer = Response::new(Body::new(Full::from("too many")));
+        assert_eq!(own_bytes(&answer), 8);
+        answer.extensions_mut().insert(BuiltIn);
+        assert_eq!(own_bytes(&answer), 0);
     }
 }

@@ -187,11 +187,11 @@ impl Peer {
     }
 
     /// An answer that is always given: a refusal, or that of a health check. It is counted until its headers and its body are
-    /// sent. Where a client leaves too many of them, its connection ends.
-    pub(crate) fn small_answer(&self, response: Response<Body>) -> Response<Body> {
+    /// sent. Where a client leaves too many of them, its connection ends. `content`: how many bytes of its body are in memory for it
+    /// alone.
+    pub(crate) fn small_answer(&self, response: Response<Body>, content: usize) -> Response<Body> {
         let fields = response.headers().iter().map(|(name, value)| name.as_str().len() + value.len());
-        let content = response.body().size_hint().exact().unwrap_or(0);
-        let bytes = ANSWER_BYTES + fields.sum::<usize>() + usize::try_from(content).unwrap_or(usize::MAX);
+        let bytes = (ANSWER_BYTES + fields.sum::<usize>()).saturating_add(content);
         let Ok(hold) = self.0.own_small.hold(bytes).or_else(|_| self.0.small.hold(bytes)) else {
             self.end();
             return response;
@@ -396,27 +396,27 @@ mod tests {
         let (limits, limit) = (limits(), 8 * 5_000);
         limits.small.set_max(limit);
         let peer = Peer::new(&limits);
-        let answer = |body| {
-            let mut response = Response::new(body);
+        let answer = |body: &'static str| {
+            let mut response = Response::new(Body::new(http_body_util::Full::from(body)));
             response.headers_mut().insert("x-request-id", HeaderValue::from_static("1"));
-            peer.small_answer(response)
+            peer.small_answer(response, body.len())
         };
         let counted = || peer.0.own_small.held();
         let one = ANSWER_BYTES + "x-request-id1".len();
-        let (head, body) = answer(Body::new(http_body_util::Full::from("too many"))).into_parts();
+        let (head, body) = answer("too many").into_parts();
         drop(head);
         assert_eq!(counted(), one + "too many".len());
         drop(body);
         assert_eq!(counted(), 0);
-        let (head, body) = answer(Body::empty()).into_parts();
+        let (head, body) = answer("").into_parts();
         drop(body);
         assert_eq!((counted(), head.headers["x-request-id"].to_str().unwrap()), (one, "1"));
         drop(head);
         // The connection's own, then its share of what all have, then no more.
         let most = OWN_SMALL_BYTES / one + limit / 8 / one;
-        let left: Vec<_> = (0..most).map(|_| answer(Body::empty())).collect();
+        let left: Vec<_> = (0..most).map(|_| answer("")).collect();
         assert!(!has_ended(&peer));
-        drop(answer(Body::empty()));
+        drop(answer(""));
         assert!(has_ended(&peer));
         drop(left);
     }

@@ -293,7 +293,8 @@ impl Reload {
     /// Loads targets. Where workspaces that are not folders are among them, all others of these that have changed are loaded too.
     fn load(&mut self, targets: &[TargetId]) -> Vec<(TargetId, (ReadSet, Content))> {
         let externals = self.read_externals(targets);
-        let also = externals.keys().filter(|id| !targets.contains(id));
+        let given: BTreeSet<_> = targets.iter().collect();
+        let also = externals.keys().filter(|id| !given.contains(id));
         let targets: Vec<_> = targets.iter().chain(also).filter_map(|id| Some((*id, self.targets.get(*id)?))).collect();
         let Publisher { options, store, status, profiles, external, layers } = &self.publisher;
         let profiles = profiles.load_full();

@@ -4,8 +4,6 @@ use std::{
     fs::{self, File},
     io::Write as _,
     sync::Arc,
-    thread,
-    time::Instant,
 };
 
 use promptd_core::finding::Finding;
@@ -18,7 +16,7 @@ use tokio::{sync::watch::Receiver, time::timeout};
 
 use crate::{
     child::isolated,
-    service::{NEVER, Service, options, waiting},
+    service::{NEVER, Service, options, wait_until, waiting},
 };
 
 const FEW: u64 = 128;
@@ -91,12 +89,11 @@ impl Followed {
                 ("the profiles", self.service.source.status().problems().iter().any(|p| p.contains("profile"))),
             ]
         };
-        let began = Instant::now();
-        while reported().iter().any(|(_, is_reported)| !is_reported) {
-            assert!(began.elapsed() < NEVER, "{:?}", reported());
+        let look = || {
             between();
-            thread::yield_now();
-        }
+            reported()
+        };
+        wait_until("reported", look, |reported| reported.iter().all(|(_, is_reported)| *is_reported));
     }
 
     /// Waits until each of the three is served as it was edited.
@@ -109,12 +106,7 @@ impl Followed {
                 && loaded.snapshot.documents.get("AGENTS.md").is_some_and(|agents| &*agents.text == "Two.")
                 && loaded.snapshot.profiles.get("mine").is_some_and(|profile| &*profile.description == "Two."))
         });
-        let problems = || self.service.source.status().problems();
-        let began = Instant::now();
-        while !problems().is_empty() {
-            assert!(began.elapsed() < NEVER, "{:?}", problems());
-            thread::yield_now();
-        }
+        wait_until("without problems", || self.service.source.status().problems(), |problems| problems.is_empty());
     }
 }
 
@@ -150,11 +142,7 @@ fn a_single_descriptor_that_is_left_hides_no_failure() {
         for _ in 0..2 {
             let before = status.loads.get();
             followed.service.source.rescan();
-            let began = Instant::now();
-            while status.loads.get() < before + 3 {
-                assert!(began.elapsed() < NEVER, "not loaded again");
-                thread::yield_now();
-            }
+            wait_until("loaded again", || status.loads.get(), |loads| *loads >= before + 3);
         }
         assert_eq!(status.retries.get(), retries, "a load that failed was thrown away");
         followed.edit();

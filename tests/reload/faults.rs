@@ -8,10 +8,10 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use crate::service::{NEVER, Service, options};
+use crate::service::{Service, options, wait_until};
 use promptd_source::{
     Mode, Options, Source, Status, WatchMode,
     events::{Event, EventSender, OpenWatcher, WatchError, Watcher},
@@ -164,7 +164,7 @@ fn past_the_watch_limit_edits_are_found_by_polling_until_there_is_room() {
     fs::write(root.path().join("ws-19/AGENTS.md"), "V2").unwrap();
     service.wait("ws-19", "V2 by polling", has("V2"));
 
-    wait_until("what the limit must be is said", || status.watch_limit_needed.get() > 0);
+    wait_until("said what the limit must be", || status.watch_limit_needed.get(), |needed| *needed > 0);
     assert!(status.poll_round.get() >= 0.1, "a round takes an interval at least: {status:?}");
 
     watcher.full.store(false, Relaxed);
@@ -178,15 +178,8 @@ fn past_the_watch_limit_edits_are_found_by_polling_until_there_is_room() {
         assert!(rounds < 100, "still polled: {status:?}");
     }
     assert_eq!(status.mode(), Mode::Events);
-    wait_until("the limit suffices", || (status.watch_limit_needed.get(), status.poll_round.get()) == (0, 0.0));
-}
-
-fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < NEVER, "never: {what}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    let lacking = || (status.watch_limit_needed.get(), status.poll_round.get());
+    wait_until("enough", lacking, |lacking| *lacking == (0, 0.0));
 }
 
 #[test]

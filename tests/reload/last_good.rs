@@ -10,7 +10,7 @@ use promptd_core::{
 };
 use promptd_source::{Options, Source, store::State};
 
-use crate::service::{NEVER, Service, options};
+use crate::service::{Service, options, wait_until};
 
 const GOOD: &str = "agent:\n  name: Good\nskills:\n  blocklist: [secret]\n";
 
@@ -201,11 +201,7 @@ fn a_profile_that_cannot_be_read_or_is_removed_keeps_its_last_good_version() {
         if what == "no profile" {
             service.wait("ws", what, ready(|snapshot| snapshot.findings.iter().any(Finding::is_error)));
         } else {
-            let began = std::time::Instant::now();
-            while !is_seen() {
-                assert!(began.elapsed() < NEVER, "{what} was not reported");
-                std::thread::yield_now();
-            }
+            wait_until(&format!("{what} is reported"), is_seen, |is_seen| *is_seen);
         }
         fs::write(root.join("ws/AGENTS.md"), format!("Round {round}.")).unwrap();
         service.wait(
@@ -223,11 +219,7 @@ fn a_profile_that_cannot_be_read_or_is_removed_keeps_its_last_good_version() {
         let _ = fs::remove_file(&file);
         fs::write(&file, good).unwrap();
         service.wait("ws", "the fixed profile", ready(|snapshot| !snapshot.findings.iter().any(Finding::is_error)));
-        let began = std::time::Instant::now();
-        while is_seen() {
-            assert!(began.elapsed() < NEVER, "{what} is still reported");
-            std::thread::yield_now();
-        }
+        wait_until(&format!("{what} is reported no more"), is_seen, |is_seen| !is_seen);
     }
 }
 

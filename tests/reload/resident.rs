@@ -4,7 +4,7 @@ use std::{
     fs,
     path::Path,
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use promptd_core::id::Id;
@@ -17,7 +17,7 @@ use promptd_source::{
 use tokio::runtime::Runtime;
 
 use crate::{
-    service::{NEVER, options, waiting},
+    service::{NEVER, options, wait_until, waiting},
     soak::Random,
 };
 
@@ -37,11 +37,7 @@ impl Scene {
     /// After its first sweep, the last one: then nothing but calls and saves has anything loaded.
     fn at_rest(workspaces: usize, resident: usize) -> Self {
         let scene = Self::with(workspaces, resident, |options| options.sweep_interval = NEVER * 100);
-        let began = Instant::now();
-        while scene.source.status().sweeps.get() == 0 {
-            assert!(began.elapsed() < NEVER, "never swept");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_until("swept", || scene.source.status().sweeps.get(), |sweeps| *sweeps > 0);
         scene
     }
 
@@ -77,11 +73,7 @@ impl Scene {
 
     /// Waits until these are: callers do not wait until there is room again.
     fn until_loaded(&self, wanted: &[usize]) {
-        let began = Instant::now();
-        while self.loaded() != wanted {
-            assert!(began.elapsed() < NEVER, "{:?} are loaded", self.loaded());
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_until(&format!("{wanted:?} loaded"), || self.loaded(), |loaded| loaded == wanted);
     }
 
     /// Waits until so many were unloaded and so many are loaded: a workspace is unloaded first, and counted then; what is left is
@@ -90,24 +82,12 @@ impl Scene {
         let resident = self.store.resident();
         let counted = || (resident.evictions.get(), resident.bytes.get(), resident.workspaces.get());
         let wanted = (unloaded, loaded * 17, loaded);
-        let began = Instant::now();
-        while counted() != wanted {
-            assert!(began.elapsed() < NEVER, "{:?}, not {wanted:?}", counted());
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_until(&format!("{wanted:?}"), counted, |counted| *counted == wanted);
     }
 
     /// Waits until the workspace is as wanted, without a call.
     fn until(&self, what: &str, wanted: impl Fn(&State) -> bool, i: usize) -> Arc<State> {
-        let began = Instant::now();
-        loop {
-            let state = self.store.get(&id(i)).unwrap();
-            if wanted(&state) {
-                return state;
-            }
-            assert!(began.elapsed() < NEVER, "never {what}, at {}", revision(&state));
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_until(what, || self.store.get(&id(i)).unwrap(), |state| wanted(state))
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "the soak and the tests each use a part")]
 
 use std::{
+    fmt::Debug,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -95,11 +96,7 @@ impl Service {
     /// Waits until the workspace is unloaded. A caller gets what was loaded for it before room is made, and to follow the
     /// workspace would keep it loaded, so it is asked for again and again.
     pub fn wait_unloaded(&self, id: &str) {
-        let began = Instant::now();
-        while !matches!(self.store.get(id).as_deref(), Some(State::Cold(_))) {
-            assert!(began.elapsed() < NEVER, "{id} is never unloaded: {:?}", self.store.get(id));
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_until("unloaded", || self.store.get(id), |state| matches!(state.as_deref(), Some(State::Cold(_))));
     }
 
     /// Waits until the workspace is no longer served.
@@ -111,6 +108,19 @@ impl Service {
             }
         };
         self.waiting.block_on(async { timeout(NEVER, gone).await }).unwrap_or_else(|_| panic!("{id} never went"));
+    }
+}
+
+/// Looks again and again until what is seen is as wanted, and gives it: for what no event tells of.
+pub fn wait_until<T: Debug>(what: &str, mut look: impl FnMut() -> T, wanted: impl Fn(&T) -> bool) -> T {
+    let began = Instant::now();
+    loop {
+        let seen = look();
+        if wanted(&seen) {
+            return seen;
+        }
+        assert!(began.elapsed() < NEVER, "never {what}; it is {seen:?}");
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -60,39 +60,48 @@ pub(super) fn waiting(connection: &Connection, most: usize, max_bytes: usize) ->
     let sql = format!("SELECT key, vectors_to, position FROM sessions WHERE state = {LIVE} AND vectors_to < position");
     let mut sessions = connection.prepare_cached(&sql)?;
     let mut sessions = sessions.query([])?;
-    let sql = "SELECT position, role, content FROM messages WHERE session = ?1 AND position >= ?2 ORDER BY position";
-    let mut statement = connection.prepare_cached(sql)?;
     let mut bytes = 0;
-    while let Some(session) = sessions.next()? {
-        let (session, from, end) = (session.get::<_, i64>(0)?, natural(session.get(1)?), natural(session.get(2)?));
-        let mut read = || -> Result<_, StoreError> {
-            let (mut messages, mut to) = (Vec::new(), end);
-            let mut rows = statement.query(params![session, integer(from)])?;
-            while let Some(row) = rows.next()? {
-                let position = natural(row.get(0)?);
-                if waiting.messages.len() + messages.len() >= most || bytes >= max_bytes {
-                    to = position;
-                    break;
-                }
-                let text = terms::spoken(messages::role(row.get(1)?)?, messages::text(row, 2)?);
-                bytes += text.len();
-                messages.push(WaitingMessage { session, position, text: text.to_owned() });
-            }
-            Ok((messages, to))
-        };
-        let (messages, to) = match read() {
+    while let Some(row) = sessions.next()? {
+        let (session, from, end) = (row.get(0)?, natural(row.get(1)?), natural(row.get(2)?));
+        let room = (most - waiting.messages.len(), max_bytes.saturating_sub(bytes));
+        let (messages, next) = match spoken(connection, session, from, room) {
             Ok(read) => read,
             // Whoever reads the session meets the damage; others have their vectors.
             Err(StoreError::Damaged(_)) => continue,
             Err(error) => return Err(error),
         };
+        bytes += messages.iter().map(|message| message.text.len()).sum::<usize>();
         waiting.messages.extend(messages);
-        waiting.sessions.push((session, from, to));
-        if to < end {
+        waiting.sessions.push((session, from, next.unwrap_or(end)));
+        if next.is_some() {
             break;
         }
     }
     Ok(waiting)
+}
+
+/// The messages of a session from a position on, until they are so many or have so many bytes of text; and where the rest begins, if
+/// there is more.
+fn spoken(
+    connection: &Connection,
+    session: i64,
+    from: u64,
+    (most, max_bytes): (usize, usize),
+) -> Result<(Vec<WaitingMessage>, Option<u64>), StoreError> {
+    let sql = "SELECT position, role, content FROM messages WHERE session = ?1 AND position >= ?2 ORDER BY position";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![session, integer(from)])?;
+    let (mut messages, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        let position = natural(row.get(0)?);
+        if messages.len() >= most || bytes >= max_bytes {
+            return Ok((messages, Some(position)));
+        }
+        let text = terms::spoken(messages::role(row.get(1)?)?, messages::text(row, 2)?);
+        bytes += text.len();
+        messages.push(WaitingMessage { session, position, text: text.to_owned() });
+    }
+    Ok((messages, None))
 }
 
 /// Adds the vectors of messages that are still there, all or none, and notes how far each session has them.

@@ -71,7 +71,7 @@ enum Step {
         stream: u8,
     },
     Ping,
-    /// Bytes that are no frame.
+    /// Bytes that are not a frame.
     Raw(Vec<u8>),
 }
 

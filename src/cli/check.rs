@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &Arguments) -> CommandResult {
     if failed.is_none() || !reported.is_empty() || arguments.format != Format::Human {
         print(rendered(arguments.format, &reported))?;
     }
-    // Behind a document that a program reads, they would be no part of it.
+    // Behind a document that a program reads, they would not be part of it.
     if arguments.format == Format::Human {
         print(&differences)?;
     } else {

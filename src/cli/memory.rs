@@ -152,7 +152,7 @@ fn check(dir: &Path) -> CommandResult {
 fn named_after(file: &Path) -> Result<Id, Failure> {
     let name = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     Id::parse(name)
-        .map_err(|fault| Failure::run(format!("the file's name is no session's: it {fault}; give --session")))
+        .map_err(|fault| Failure::run(format!("the file's name is not a session's id: it {fault}; give --session")))
 }
 
 fn import(dir: &Path, file: &Path, key: &SessionKey) -> Result<(), Failure> {

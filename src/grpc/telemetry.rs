@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use promptd_core::{canary::Side, prompt::Prompt};
 
-/// What can be wrong with a request that is no call.
+/// What can be wrong with a request that is not a call.
 pub const REFUSALS: [&str; 7] = ["host", "origin", "path", "verb", "content_type", "http_version", "grpc_web"];
 
 /// Receives events as they happen; metrics implement it. Every method name and code is one of a fixed set: nothing of a

@@ -87,7 +87,7 @@ test("a save that breaks a file is shown beside what stays in use", { skip }, as
   });
   assert.match(said, /workspace\.yaml/);
   assert.deepEqual(await page.$$eval("[data-section]", (all) => all.map((e) => e.dataset.section)), before);
-  writeFileSync(service.path("example", "workspace.yaml"), "agent: {name: Mended}\n");
+  writeFileSync(service.path("example", "workspace.yaml"), "agent: {name: Repaired}\n");
   await until(page, () => document.getElementById("banner").textContent === "");
   await page.done();
   await service.stop();

@@ -23,7 +23,7 @@ fn broken_yaml_is_reported_with_its_line() {
     )]);
     let ran = run(home.path(), &["serve"]);
     assert_eq!(ran.code, 1);
-    // That callers are not known is no fault here: `auth` could not be read.
+    // That callers are not known is not a fault here: `auth` could not be read.
     for output in ["promptd.yaml:3:11", "promptd.yaml:5:16", "error[INVALID_VALUE]", "promptd.yaml:6:8", "3 errors"] {
         assert!(ran.err.contains(output), "{output}: {}", ran.err);
     }

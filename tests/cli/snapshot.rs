@@ -164,7 +164,7 @@ fn the_workflow_of_the_examples_runs() {
         sh.env("WORKSPACE", "ws").env("BASE", "HEAD").env("GITHUB_STEP_SUMMARY", home.path().join("summary.md"));
         codes.push(sh.output().unwrap().status.code());
     }
-    assert_eq!(codes, [Some(1), Some(0)], "the snapshot differs, and that is no failure of comparing");
+    assert_eq!(codes, [Some(1), Some(0)], "the snapshot differs, and that is not a failure of comparing");
     let summary = fs::read_to_string(home.path().join("summary.md")).unwrap();
     assert!(summary.contains("{+two+}") && summary.starts_with("### Prompts of"), "{summary}");
 }

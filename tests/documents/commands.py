@@ -80,7 +80,7 @@ def blocks(document):
     for fence in FENCE.finditer(text):
         if fence.end() + 1 not in seen:
             line = text.count("\n", 0, fence.start()) + 1
-            sys.exit(f"{document}:{line}: commands stand between lines ```sh and ```, not indented, to be run; this does not")
+            sys.exit(f"{document}:{line}: commands must be between lines ```sh and ```, not indented, to be run; this does not")
     for found in BLOCK.finditer(text):
         notes = dict(NOTE.findall(found[1]))
         if unknown := notes.keys() - {"not run", "prints", "needs"}:

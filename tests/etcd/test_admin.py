@@ -266,8 +266,8 @@ def test_no_file_that_other_programs_act_on_is_published_or_pulled(etcd, serve, 
     ran = promptd("pull", "a", tmp_path / "pulled", "--from", service.url, check=False)
     assert ran.returncode != 0 and "`.git/config` begins with a dot" in ran.stderr, ran.stderr
     assert not (tmp_path / "pulled").exists()
-    # It can be mended.
-    promptd("publish", folder(tmp_path, "a", "two"), "--to", service.url, "-m", "Mended.")
+    # It can be repaired.
+    promptd("publish", folder(tmp_path, "a", "two"), "--to", service.url, "-m", "Repaired.")
     promptd("pull", "a", tmp_path / "pulled", "--from", service.url)
 
 

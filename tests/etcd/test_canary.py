@@ -176,7 +176,7 @@ def test_a_canary_that_cannot_be_used_is_said_and_all_get_the_stable_side(etcd, 
     # Once the file is there and it is read again, it runs; one that cannot be read can still be ended.
     etcd.put(f"/promptd/blobs/{sha256(b'tried')}", b"tried")
     etcd.put("/promptd/workspaces-canary/a", line + tried["a"])
-    wait_for(lambda: side(service, "any", "a") == "candidate", "mended")
+    wait_for(lambda: side(service, "any", "a") == "candidate", "repaired")
     assert "PUBLICATION_INVALID" not in service.codes("a")
     ran = promptd("promote", "b", "--to", url(etcd), check=False)
     assert ran.returncode == 1 and "update promptd" in ran.stderr and "promptd abort b" in ran.stderr

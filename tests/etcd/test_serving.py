@@ -80,9 +80,9 @@ def test_what_cannot_be_used_is_said_and_the_others_are_served(etcd, serve, tmp_
     status, answer = service.call("PromptService/AssemblePrompt", {"workspaceId": "never", "turn": {}})
     assert status == 400 and "the manifest is not valid" in json.dumps(answer), answer
     assert service.metric("etcd_faulty_workspaces") == 4
-    # Once it is mended, nothing is left of it.
-    publish(etcd, {"missing": {"AGENTS.md": b"mended"}})
-    service.shows("missing", "mended")
+    # Once it is repaired, nothing is left of it.
+    publish(etcd, {"missing": {"AGENTS.md": b"repaired"}})
+    service.shows("missing", "repaired")
     assert "PUBLICATION_INVALID" not in service.codes("missing")
 
 

@@ -17,7 +17,7 @@ async fn ask(rig: &Rig, caller: &Caller, headers: &[&str]) -> [u16; 3] {
         caller.send("GET", "/info.json", headers, "").await,
     ];
     let statuses = answers.each_ref().map(|answer| answer.status.as_u16());
-    // A refused one is no call, and its answer says nothing of a prompt.
+    // A refused one is not a call, and its answer says nothing of a prompt.
     assert_eq!(rig.seen.calls().len() - calls, usize::from(statuses[0] == 200), "{headers:?}");
     assert!(statuses[0] == 200 || !String::from_utf8_lossy(&answers[0].body).contains("Calm."), "{headers:?}");
     statuses

@@ -145,7 +145,7 @@ LISTS = {
 def test_a_forged_cursor_is_refused(example, revision):
     caller = Http(example.url("example"), revision)
     forged = ["x", "1", "-1", "1-zz", "1-ff", "2-00", "0", "{}", "null", "skills:", "../..", "\0", "é", " "]
-    # One that could be of another list, and what is no text.
+    # One that could be of another list, and what is not text.
     others = ["1-", "1-" + "61" * 100_000, 7, [], {}, True]
     for method in LISTS:
         for cursor in forged:

@@ -101,7 +101,7 @@ def test_a_call_that_fails_says_why_and_is_an_error_only_where_the_server_is_at_
     with grpc.insecure_channel(service.address) as channel, pytest.raises(grpc.RpcError):
         channel.unary_unary("/promptd.v1.PromptService/Nothing")(b"", timeout=20)
     _, span = collector.next()
-    # What callers send is no name.
+    # What callers send is not a name.
     assert (span.name, attributes(span)["error.type"]) == ("other", "UNIMPLEMENTED")
     assert (span.status.code, span.status.message) == (Status.STATUS_CODE_ERROR, "UNIMPLEMENTED")
 

@@ -1,4 +1,4 @@
-//! Layers stand for themselves: none takes another with it, and what comes later never moves what comes before.
+//! Layers are independent: none takes another with it, and what comes later never moves what comes before.
 
 use promptd_contract::proto;
 use promptd_core::{prompt, settings::Settings};

@@ -224,7 +224,7 @@ fn a_candidate_that_cannot_be_loaded_is_said_and_no_turn_gets_it() {
     let state = service.store.get("a").unwrap();
     assert!(has(&state, "one") && candidate(&state).is_none() && faults(&state) == 1);
     service.source.changed(memory.set_canary("a", tree("one"), tree("two")));
-    let (state, _) = service.wait("a", "the mended candidate", |state| candidate(state) == Some("two"));
+    let (state, _) = service.wait("a", "the repaired candidate", |state| candidate(state) == Some("two"));
     assert_eq!(faults(&state), 0);
     // The stable side has its own last good version, and the candidate none of it.
     service.source.changed(memory.set_canary("a", tree("one").file("workspace.yaml", "agent: [\n"), tree("two")));

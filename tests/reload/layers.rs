@@ -114,7 +114,7 @@ fn a_layer_that_breaks_goes_or_turns_away_leaves_the_last_good_state() {
     assert!(blocks_secret(&state) && shows("AGENTS.md", "org 1\n\nteam 1")(&state));
 
     save(&root.join("org/workspace.yaml"), "extendable_by: [team]\nskills: {blocklist: [secret]}\n");
-    service.wait("agent", "the org mended", healthy);
+    service.wait("agent", "the repaired org", healthy);
     let (other, _) = service.wait("other", "that it is turned away", says("LAYER_UNAVAILABLE"));
     assert!(blocks_secret(&other));
     save(&root.join("org/SOUL.md"), "org 2");

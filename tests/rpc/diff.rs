@@ -172,7 +172,7 @@ async fn a_token_sees_its_workspaces_and_skills_alone() {
     refused(prompts.diff_prompt(Request::new(request(None))).await, Code::Unauthenticated, "TOKEN_MISSING");
 }
 
-/// Shared skills are no files of the workspace, so that a proposal has those that its prompts show.
+/// Shared skills are not files of the workspace, so that a proposal has those that its prompts show.
 #[tokio::test]
 async fn a_proposal_keeps_the_shared_skills_that_are_shown() {
     let rig = start().await;

@@ -116,7 +116,7 @@ fn other_keys(fields: &Map<String, Value>) -> Vec<Value> {
     out
 }
 
-/// An item twice, and one that is no item.
+/// An item twice, and one that is not an item.
 fn other_items(items: &[Value]) -> Vec<Value> {
     let more = |item: Value| items.iter().cloned().chain([item]).collect::<Value>();
     items.first().cloned().into_iter().chain([json!(null), json!({}), json!("zzzz"), json!(7)]).map(more).collect()

@@ -10,7 +10,7 @@ const STRUCT = StructSchema.typeName;
 const TIMESTAMP = TimestampSchema.typeName;
 
 /**
- * The message that plain values stand for. Throws `invalid_argument` with every fault: unknown names, with the nearest known one,
+ * The message that plain values mean. Throws `invalid_argument` with every fault: unknown names, with the nearest known one,
  * and values of a wrong type. `named` is how the caller named a field. @internal
  */
 export function toMessage<S extends DescMessage>(

@@ -9,9 +9,9 @@ export type ErrorCode =
   | "resource_exhausted" | "failed_precondition" | "aborted" | "out_of_range" | "unimplemented" | "internal" | "unavailable"
   | "data_loss" | "unauthenticated";
 
-/** One thing that is wrong with a request, or that stands in its way. */
+/** One thing that is wrong with a request, or that is in its way. */
 export interface Violation {
-  /** The field's path, such as `turn.time_zone`; of what is no field, what it is about. */
+  /** The field's path, such as `turn.time_zone`; of what is not a field, what it is about. */
   field: string;
   /** What is wrong. */
   description: string;
@@ -102,7 +102,7 @@ function unanswered(error: ConnectError, { call, address, timeoutMs, signal, req
       return new PromptdError("unavailable", `${call}: no promptd answers at ${address} (${rootOf(error)}); is this the ` +
         "address, with TLS or without? `promptd serve` starts one", facts);
     default:
-      return new PromptdError(codeOf(error.code), `${call}: ${address} is no promptd, or not one that has this call ` +
+      return new PromptdError(codeOf(error.code), `${call}: ${address} is not a promptd, or not one that has this call ` +
         `(${error.rawMessage})`, facts);
   }
 }

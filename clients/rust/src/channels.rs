@@ -104,7 +104,7 @@ fn endpoint(ip: SocketAddr, host: &str, tls: Option<&Tls>, secure: bool) -> Resu
         format!("{scheme}://{host}").parse().map_err(|error| invalid(&error as &codegen::http::uri::InvalidUri))?;
     let endpoint = Endpoint::from_shared(format!("{scheme}://{ip}"))
         .map_err(|error| invalid(&error))?
-        // What stands before a server routes by the name.
+        // A proxy in front of a server routes by the name.
         .origin(origin)
         .connect_timeout(CONNECT_TIMEOUT)
         .http2_keep_alive_interval(PING_INTERVAL)

@@ -130,7 +130,7 @@ fn gemini_parts(one: &PromptMessage, names: &HashMap<&str, &str>) -> Vec<Value> 
     text.into_iter().chain(one.tool_calls.iter().map(call)).collect()
 }
 
-/// A call's arguments; what is no JSON object is given as text, so that nothing is lost.
+/// A call's arguments; what is not a JSON object is given as text, so that nothing is lost.
 fn arguments(call: &ToolCall) -> Value {
     let text = if call.arguments_json.is_empty() { "{}" } else { &call.arguments_json };
     match serde_json::from_str(text) {

@@ -65,7 +65,7 @@ impl Session {
     pub fn on_change(&self, mut tell: impl FnMut(Result<WatchWorkspaceResponse, Error>) + Send + 'static) -> Followed {
         let mut watch = self.client.watch(&self.workspace);
         Followed(tokio::spawn(async move {
-            // The first state is no change.
+            // The first state is not a change.
             match watch.next().await {
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return tell(Err(error)),

@@ -128,7 +128,7 @@ impl Prefix {
         format!("{}/{}/{id}", self.0, kind.folder())
     }
 
-    /// What a key of [`live`](Self::live) is of; `None`: another program's. The error is of a name that is no id.
+    /// What a key of [`live`](Self::live) is of; `None`: another program's. The error is of a name that is not an id.
     pub(crate) fn parse_live(&self, key: &[u8]) -> Option<Result<LiveKey, InvalidId>> {
         let rest = std::str::from_utf8(key).ok()?.strip_prefix(&self.0)?.strip_prefix('/')?;
         let (folder, name) = rest.split_once('/')?;

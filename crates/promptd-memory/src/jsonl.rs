@@ -52,7 +52,7 @@ pub fn line(stored: &StoredMessage) -> String {
     text
 }
 
-/// The most bytes of a line, or of a file that is no lines.
+/// The most bytes of a line, or of a file that is not made of lines.
 const MAX_BYTES: usize = 256 << 20;
 
 /// The messages of a file: JSON lines, one JSON list, or one object with a list `messages`.
@@ -63,7 +63,7 @@ pub struct Lines<R> {
     number: usize,
     /// Those of the line that was read last.
     ready: vec::IntoIter<ConversationMessage>,
-    /// The rest of a file that is no lines.
+    /// The rest of a file that is not made of lines.
     list: Option<vec::IntoIter<Value>>,
 }
 
@@ -101,7 +101,7 @@ impl<R: BufRead> Lines<R> {
                     Ok(value) if self.number == 1 && is_heading(&value) => {}
                     Ok(value @ Value::Object(_)) if value.get("role").is_some() => return Ok(Some(value)),
                     _ if self.number == 1 => return self.whole(line),
-                    Ok(_) => return Err("is no message: it has no `role`".into()),
+                    Ok(_) => return Err("is not a message: it has no `role`".into()),
                     Err(error) => return Err(format!("is not JSON at column {}", error.column())),
                 },
             }
@@ -324,7 +324,7 @@ mod tests {
         for (text, line, why) in [
             ("{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"user\", SECRET", 2, "is not JSON at column"),
             ("{\"role\":\"robot\"}", 1, "`role` must be one of"),
-            ("{\"role\":\"user\"}\n[1]", 2, "is no message"),
+            ("{\"role\":\"user\"}\n[1]", 2, "is not a message"),
             ("{\"role\":\"tool\",\"content\":\"SECRET\"}", 1, "a tool's message needs the id"),
             ("{\"role\":\"user\",\"time\":\"SECRET\"}", 1, "`time` is not"),
             ("{\"role\":\"user\",\"content\":7}", 1, "`content` must be"),

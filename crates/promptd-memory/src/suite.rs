@@ -176,7 +176,7 @@ fn expected_positions(store: &dyn Store) {
     assert_eq!(append(users(2..6), 2).unwrap().stored, 2);
     // Now somebody has.
     assert_eq!(append(users(2..4).into_iter().chain([user("x")]).collect(), 2), Err(StoreError::Moved(6)));
-    // A message from before the expected position is no reason.
+    // A message from before the expected position is not a reason.
     assert_eq!(append(vec![user("m5"), user("m6")], 6).unwrap().stored, 1);
 }
 

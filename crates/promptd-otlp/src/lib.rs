@@ -124,7 +124,7 @@ impl std::error::Error for StartError {}
 
 impl Exporter {
     /// Starts a thread that sends. It must be called in a tokio runtime, which the connection lives in; a collector that cannot be
-    /// reached is no error, now or later.
+    /// reached is not an error, now or later.
     pub fn start(options: &Options) -> Result<Self, StartError> {
         let exporter = SpanExporter::builder()
             .with_tonic()

@@ -17,7 +17,7 @@ struct Bared<'o> {
     rest: Vec<u8>,
 }
 
-/// The same without the ephemeral prompt of its `workspace.yaml`, of its layers' and of those that stand behind these; and
+/// The same without the ephemeral prompt of its `workspace.yaml`, of its layers' and of those that are behind these; and
 /// whether one was removed. Every other file that is such a `workspace.yaml`, by a link, is replaced as well.
 ///
 /// The rest of such a file is written as JSON, which YAML includes, since a node does not say where its text ends.

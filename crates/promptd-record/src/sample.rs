@@ -14,7 +14,7 @@ impl Share {
         (0.0..=1.0).contains(&share).then_some(Self(share))
     }
 
-    /// Whether it takes the call of this number. The numbers are mixed, so that a pattern in the calls is no pattern in the
+    /// Whether it takes the call of this number. The numbers are mixed, so that a pattern in the calls is not a pattern in the
     /// sample; the same number is always taken or never.
     #[must_use]
     pub(crate) fn takes(self, number: u64) -> bool {

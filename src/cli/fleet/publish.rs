@@ -213,7 +213,7 @@ fn files(workspace: &WorkspaceArgument) -> Result<Files, Failure> {
                     let file = tree.read(&path, limit).map_err(|error| failed(&path, format!("it {error}")))?;
                     files.insert(path, file.bytes);
                 }
-                EntryKind::Other => return Err(failed(&path, "it is no file and no folder".to_owned())),
+                EntryKind::Other => return Err(failed(&path, "it is neither a file nor a folder".to_owned())),
             }
             if files.len() > MAX_FILES {
                 return Err(failed("", format!("it has more than {MAX_FILES} files")));

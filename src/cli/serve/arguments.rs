@@ -137,7 +137,7 @@ pub(super) fn warn_of_settings(config: &Config, before: &[Finding]) {
     }
 }
 
-/// Warns of folders that are not what their setting says. They may get their files later, so it is no fault.
+/// Warns of folders that are not what their setting says. They may get their files later, so it is not a fault.
 pub(super) fn warn_of_folders(config: &Config) {
     for path in &config.source.roots {
         if let Some(mistake) = folder::is_not_a_root(path, &path.display().to_string()) {

@@ -98,7 +98,7 @@ impl Backend {
         Found(if caller.sees(id) { self.store.loaded(id.as_str()).await } else { None })
     }
 
-    /// The same for a request that is not checked yet: nothing is found of what is no id.
+    /// The same for a request that is not checked yet: nothing is found of what is not an id.
     pub(super) async fn find_named(&self, id: &str, caller: &Caller) -> Found {
         match Id::parse(id) {
             Ok(id) => self.find(&id, caller).await,

@@ -120,7 +120,7 @@ fn of_text(case: &Value, text: &str) -> Vec<String> {
     for part in texts("order") {
         match text[at..].find(&part) {
             Some(found) => at += found + 1,
-            None => faults.push(format!("{part:?} does not stand after what comes before it")),
+            None => faults.push(format!("{part:?} is not after what comes before it")),
         }
         at = (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap();
     }

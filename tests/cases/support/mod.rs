@@ -274,8 +274,8 @@ pub fn check_invariants(snapshot: &Snapshot, prompt: &Prompt<'_>) {
         }
         // Of a section that was cut, and of a message of the conversation, at least the marker remains.
         let is_carried = section.id.starts_with("conversation/") && section.outcome == Outcome::Included;
-        let stands = section.included.bytes > 0 || section.outcome == Outcome::Truncated || is_carried;
-        assert_eq!(section.position.is_some(), stands, "{}", section.id);
+        let is_shown = section.included.bytes > 0 || section.outcome == Outcome::Truncated || is_carried;
+        assert_eq!(section.position.is_some(), is_shown, "{}", section.id);
         let is_within = section.max_chars.is_none_or(|most| section.included.chars <= most);
         assert!(is_within, "{} is over its own limit: {section:?}", section.id);
         if section.outcome.is_loss() {

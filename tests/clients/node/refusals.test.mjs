@@ -63,7 +63,7 @@ test("all faults are named at once", async () => {
 
 test("an option, an address and a file that cannot be used", () => {
   assert.throws(() => new Promptd("127.0.0.1:1", { tokn: TOKEN }), /did you mean `token`\?/);
-  assert.throws(() => new Promptd(""), /is no address; give host and port/);
+  assert.throws(() => new Promptd(""), /is not an address; give host and port/);
   assert.throws(() => new Promptd([]), /no address/);
   assert.throws(() => new Promptd("127.0.0.1:1", { tls: { caFile: "/nowhere.pem" } }), /`tls.caFile` cannot be read: ENOENT/);
 });

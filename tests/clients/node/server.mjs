@@ -1,4 +1,4 @@
-// The real server, over copies of the example workspace, and what stands between it and a client.
+// The real server, over copies of the example workspace, and what is between it and a client.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";

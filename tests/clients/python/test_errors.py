@@ -41,7 +41,7 @@ def refusal(address, workspace="example", options=None, client=None):
         ({"knowledge": [{"text": "x"}]}, "turn.knowledge[0].text", "is not a field of KnowledgeSnippet; known: content, source, title"),
         ({"user": "Dana"}, "turn.user", 'must be a dictionary with the fields of User, not "Dana"'),
         ({"user": {"name": 7}}, "turn.user.name", "must be text, not 7"),
-        ({"user": {"name": "\ud800"}}, "turn.user.name", "has half a surrogate pair at character 0, which is no text"),
+        ({"user": {"name": "\ud800"}}, "turn.user.name", "has half a surrogate pair at character 0, which is not text"),
         ({"heartbeat": "no"}, "turn.heartbeat", 'must be True or False, not "no"'),
         ({"format": "openai"}, "format", 'must be a name of RenderFormat, not "openai"; did you mean `openai-chat`?'),
         ({"response_format": ["text"]}, "turn.response_format", "must be a name of ResponseFormat, not a value of type list; known: json-object, text"),

@@ -64,7 +64,7 @@ def test_changes_are_told_also_after_a_restart():
             before = client.get_workspace("example").revision
             server.kill()
             server.start()
-            # Which is no change.
+            # Which is not a change.
             assert client.get_workspace("example").revision == before
             server.kill()
             (server.workspace / "AGENTS.md").write_text("Moored at pier 3.")

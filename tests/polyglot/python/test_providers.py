@@ -104,7 +104,7 @@ def test_what_arrives_is_what_the_prompt_says(prompts, sdks, stub, case, profile
     assert all(1 <= len(id) <= LONGEST_IDS.get(kind, 64) for id in read.ids)
     if kind in MARKING:
         assert all(PLAIN.fullmatch(id) for id in read.ids)
-        # What the last of them ends with may be longer in another turn: that is no place for a mark.
+        # What the last of them ends with may be longer in another turn: that is not a place for a mark.
         stable = prompt.messages[: max(0, prompt.cache_plan.stable_messages - 1)]
         assert any(m.role == pb.ROLE_SYSTEM for m in stable) <= len(read.marked) <= 4
         ends = [at for at, message in enumerate(messages) if message not in messages[at + 1 :]]

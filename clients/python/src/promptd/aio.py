@@ -266,7 +266,7 @@ class AsyncSession:
         await self.close()
 
     async def _follow(self, on_change: OnChange) -> None:
-        """Tells of every state but the first, which is no change."""
+        """Tells of every state but the first, which is not a change."""
         first = True
         try:
             async for state in self._client.watch(self._held.workspace):

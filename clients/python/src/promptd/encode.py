@@ -117,7 +117,7 @@ class Encoder:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            return self.refuse(path, f"has half a surrogate pair at character {error.start}, which is no text")
+            return self.refuse(path, f"has half a surrogate pair at character {error.start}, which is not text")
         return value
 
     def enum(self, kind: Any, value: Any, path: str) -> Any:

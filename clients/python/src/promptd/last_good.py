@@ -166,7 +166,7 @@ def shows_clock(span: answers.Span) -> bool:
 
 
 def restored(entry: Entry, request: pb.AssemblePromptRequest) -> Iterator[answers.PromptMessage]:
-    """The kept messages. Where texts for one turn were not kept, the turn's own stands in place of the last of them."""
+    """The kept messages. Where texts for one turn were not kept, the turn's own takes the place of the last of them."""
     lost = [index for index, one in enumerate(entry.messages) if one["ephemeral"] and not one["content"]]
     for index, one in enumerate(entry.messages):
         content = request.turn.ephemeral_system_prompt if index in lost[-1:] else one["content"]

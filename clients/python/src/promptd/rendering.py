@@ -102,7 +102,7 @@ def gemini_parts(one: PromptMessage, names: dict[str, str]) -> list[dict[str, An
 
 
 def arguments(call: ToolCall) -> Any:
-    """A call's arguments; what is no JSON object is given as text, so that nothing is lost."""
+    """A call's arguments; what is not a JSON object is given as text, so that nothing is lost."""
     try:
         parsed = json.loads(call.arguments_json or "{}")
     except ValueError:

@@ -91,7 +91,7 @@ class Session:
         self.close()
 
     def _follow(self, on_change: OnChange) -> None:
-        """Tells of every state but the first, which is no change."""
+        """Tells of every state but the first, which is not a change."""
         assert self._watch is not None
         try:
             next(self._watch, None)

@@ -139,7 +139,7 @@ pub struct Turn {
     /// The folder that the turn works in, relative to the workspace, such as `services/api`. The files of
     /// the workspace's `context.nested` in every folder from the workspace's own down to it are context
     /// files. Empty or `.`: the workspace's own. At most 4,096 bytes. INVALID_ARGUMENT: an absolute path, or
-    /// one with `..`, `\`, `:` or control characters. A folder that does not exist is no error: the files
+    /// one with `..`, `\`, `:` or control characters. A folder that does not exist is not an error: the files
     /// above it hold, and the finding WORKING_DIRECTORY_UNKNOWN says so. PERMISSION_DENIED where the
     /// workspace locks `working_directory`.
     #[prost(string, tag = "21")]

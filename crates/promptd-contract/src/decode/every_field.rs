@@ -124,7 +124,7 @@ fn object(text: &str) -> Value {
     Value::Message(object)
 }
 
-/// Every field that is no message itself, and every free-form object.
+/// Every field that is not a message itself, and every free-form object.
 fn leaves(message: &MessageDescriptor, prefix: &str, without: &[&str], found: &mut Vec<String>) {
     for field in message.fields() {
         let path = format!("{prefix}{}", field.name());

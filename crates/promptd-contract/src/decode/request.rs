@@ -77,7 +77,7 @@ pub fn assemble_request<E: From<Vec<Violation>>>(
     let turn = turn(raw_turn, limits, now);
     let (workspace, turn) = complete(workspace, turn, violations)?;
     let format = format.unwrap_or_default();
-    // Who names a session has no messages that an index could stand for.
+    // A turn that names a session has no messages that an index could refer to.
     let reference_conversation = reference_conversation && session.is_none();
     let shape = Shape { held, reference_conversation, omit_sections };
     let spans = include_spans && !omit_sections;

@@ -97,7 +97,7 @@ fn variables(raw: prost_types::Struct, limits: &Limits, violations: &mut Violati
 }
 
 /// A key as it looks in the prompt, up to where a value would start: case and invisible characters make it no different
-/// from a label, and `Heartbeat run: yes` is no different from `Heartbeat run`.
+/// from a label, and `Heartbeat run: yes` is not different from `Heartbeat run`.
 fn as_seen(key: &str) -> String {
     let unseen = |c: &char| matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{200c}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
     let label = key.split(':').next().unwrap_or_default().trim();

@@ -86,7 +86,8 @@ impl SkillAccess<'_> {
         }
     }
 
-    /// The workspace's findings that the caller may see, with the `forecast` of its prompts; those of layers that are hidden are told as one.
+    /// The workspace's findings that the caller may see, with the `forecast` of its prompts; those of hidden layers are told as
+    /// one.
     pub(super) fn findings<'f>(
         self,
         snapshot: &'f Snapshot,

@@ -5,7 +5,7 @@
 //! 1. Its text is lower-cased and divided into units: words, which are runs of letters and digits; and, in scripts without
 //!    spaces between words (Chinese, Japanese, Thai and others) and in Korean, single characters.
 //! 2. A word is a term, and so are two units that follow each other; a single character says too little.
-//! 3. A term that stands n times counts √n · log₂(1 + N / d): N messages are compared, d of them have it. The logarithm is
+//! 3. A term that occurs n times counts √n · log₂(1 + N / d): N messages are compared, d of them have it. The logarithm is
 //!    linear between powers of two, so that it is the same on every machine.
 //! 4. The FNV-1a hash of the term is where it counts, and by its highest bit whether it is added or subtracted, so that
 //!    collisions do not make texts alike.
@@ -123,7 +123,7 @@ fn log2(number: f32) -> f32 {
     bits / MANTISSAS - 127.0
 }
 
-/// How often each term stands in a text.
+/// How often each term occurs in a text.
 fn terms(text: &str) -> BTreeMap<u64, f32> {
     let mut terms = BTreeMap::new();
     each_term(text, |units| *terms.entry(hash(units)).or_default() += 1.0);
@@ -210,7 +210,7 @@ mod tests {
         let apart = |texts: &[&str]| distances(&vectors(texts), texts.len(), 1);
         let near = apart(&["the pump leaks", "the pump leaks again", "the tide turns", ""]);
         assert!(near[0] == 0.0 && near[1] < 0.4 && near[2] > 0.6, "{near:?}");
-        assert!(near[3] < 0.1, "a side that says nothing is no shift: {near:?}");
+        assert!(near[3] < 0.1, "a side that says nothing is not a shift: {near:?}");
         assert_eq!(apart(&["same", "same", "same"]), [0.0; 3]);
     }
 

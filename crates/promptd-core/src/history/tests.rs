@@ -258,7 +258,7 @@ fn words_show_where_the_topic_shifts_in_any_script() {
             let plan = plan(&of(0, conversation(language, topics)), &Thresholds::default());
             let mut shift = 0;
             for (segment, (_, count)) in plan.segments.iter().zip(topics) {
-                // A message on no topic can stand between two.
+                // A message on no topic can be between two.
                 assert!(segment.messages.start.abs_diff(shift) <= 2, "{:?}: {:?}", topics, ranges(&plan));
                 shift += *count as u64;
             }

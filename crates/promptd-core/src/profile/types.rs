@@ -76,7 +76,7 @@ impl Type {
         }
     }
 
-    /// The value that stands for "not given".
+    /// The value that means "not given".
     #[must_use]
     pub fn nothing(&self) -> Value {
         match self {

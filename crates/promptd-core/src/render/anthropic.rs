@@ -13,7 +13,7 @@ use crate::prompt::{Message, Prompt};
 /// Amazon Bedrock, which serves the same models, has the limit.
 pub(super) const IDS: IdRule = IdRule { provider: "Anthropic", max_bytes: 64, characters: Some(is_plain) };
 
-/// `system`, one block a system message wherever it stood, and `messages`.
+/// `system`, one block a system message wherever it was, and `messages`.
 ///
 /// Messages of one role that follow each other are one message of several blocks, as the API would make of them, and as
 /// it demands of tool results. Empty texts, which the API refuses, have no block; the conversation begins with the user;

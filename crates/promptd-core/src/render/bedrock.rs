@@ -11,7 +11,7 @@ use crate::prompt::{Message, Prompt};
 /// The pattern and the length of `toolUseId`.
 pub(super) const IDS: IdRule = IdRule { provider: "Bedrock", max_bytes: 64, characters: Some(is_plain) };
 
-/// `system`, one block a system message wherever it stood, and `messages`, with a `cachePoint` where a prefix ends that is
+/// `system`, one block a system message wherever it was, and `messages`, with a `cachePoint` where a prefix ends that is
 /// worth keeping.
 ///
 /// Each block is one of a union, so that a cache point is a block behind the text, call or result that it keeps. Messages of

@@ -11,7 +11,7 @@ use crate::prompt::{Message, Prompt};
 /// Results are matched by name; ids are for the caller, and of any form.
 pub(super) const IDS: IdRule = IdRule { provider: "Gemini", max_bytes: 64, characters: None };
 
-/// `systemInstruction`, one part a system message wherever it stood, and `contents`.
+/// `systemInstruction`, one part a system message wherever it was, and `contents`.
 ///
 /// Messages of one role that follow each other are one content of several parts; blank texts have no part. A tool
 /// result is named after the call that it answers; the conversation begins with the user. Speakers' names have no place there.

@@ -8,7 +8,7 @@ use crate::{prompt::Message, turn::Role};
 /// A fragment's blocks, as such a provider reads them.
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// Those of the system messages, wherever they stood.
+    /// Those of the system messages, wherever they were.
     pub system: Vec<Value>,
     /// Messages of one role that follow each other as one. Results of tools are the user's; no turn is empty.
     pub turns: Vec<(Speaker, Vec<Value>)>,
@@ -44,7 +44,7 @@ impl Turns {
         all
     }
 
-    /// Removes white space at the end of a last turn of the model, if that ends with a text. A mark behind it is no content.
+    /// Removes white space at the end of a last turn of the model, if that ends with a text. A mark behind it is not content.
     pub(super) fn trim_end(&mut self) {
         let Some((Speaker::Model, blocks)) = self.turns.last_mut() else { return };
         let last = blocks.iter_mut().rfind(|block| block.get("cachePoint").is_none());

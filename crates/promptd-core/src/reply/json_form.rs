@@ -47,7 +47,7 @@ pub(super) fn parse(text: &str, heartbeat: bool, contract: &ReplyContract) -> Re
     Reply { text: rest, findings: findings.into_vec(), ..Reply::default() }
 }
 
-/// Why an object is no action.
+/// Why an object is not an action.
 #[derive(Debug)]
 struct Fault {
     at: usize,

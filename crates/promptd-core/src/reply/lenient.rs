@@ -236,7 +236,7 @@ fn unescaped(raw: &str, quote: u8) -> Option<String> {
             '\r' => json.push_str(if escaped { "r" } else { "\\r" }),
             '\t' => json.push_str(if escaped { "t" } else { "\\t" }),
             '"' if !escaped => json.push_str("\\\""),
-            // `\'` and `` \` `` are no escapes of JSON.
+            // `\'` and `` \` `` are not escapes of JSON.
             c if escaped && c != '"' && u32::from(c) == u32::from(quote) => {
                 json.pop();
                 json.push(c);

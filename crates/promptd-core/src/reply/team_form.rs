@@ -151,7 +151,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// A number: as it is, or as text, perhaps behind its letter. The ids of monsters in the id map are no numbers here.
+/// A number: as it is, or as text, perhaps behind its letter. The ids of monsters in the id map are not numbers here.
 fn number(id: &Value, letter: char) -> Option<u64> {
     let number = match id {
         Value::Number(number) => number.as_u64()?,

@@ -1,4 +1,4 @@
-//! Thoughts: `<think>…</think>`, which are no part of what a reply says.
+//! Thoughts: `<think>…</think>`, which are not part of what a reply says.
 
 /// The longest tag that is looked at.
 const MAX_TAG_BYTES: usize = 128;

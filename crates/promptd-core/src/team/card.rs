@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The edition whose cards are gladiators.
 const GLADIATORS: i64 = 6;
 
-/// Every colour of a card, and the splinter that it stands for.
+/// Every colour of a card, and the splinter that it means.
 const SPLINTERS: [(&str, &str); 7] = [
     ("Red", "Fire"),
     ("Blue", "Water"),

@@ -6,7 +6,7 @@ use unicode_segmentation::GraphemeCursor;
 
 use super::measure;
 
-/// Stands where [`shorten`] took text away.
+/// Marks where [`shorten`] took text away.
 pub(super) const ELLIPSIS: char = '…';
 
 /// The last grapheme cluster boundary at or before byte `offset`, which must be on a character boundary.

@@ -36,7 +36,7 @@ pub(super) fn next(text: &str, at: usize) -> Option<(u8, usize)> {
     Some((CLASSES[c as usize], at + c.len_utf8()))
 }
 
-/// The class of the character that is one byte at a place; 0: it is of several bytes. The text's end is no letter.
+/// The class of the character that is one byte at a place; 0: it is of several bytes. The text's end is not a letter.
 #[inline]
 pub(super) fn of_byte(text: &str, at: usize) -> u8 {
     text.as_bytes().get(at).map_or(NEWLINE, |&byte| ASCII[usize::from(byte)])

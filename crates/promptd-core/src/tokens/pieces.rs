@@ -52,7 +52,7 @@ pub(super) fn cl100k(text: &str, at: usize) -> usize {
 }
 
 /// A word of ASCII letters, those of `head` and then small ones, with what may come before it: most words are such. `None`: there
-/// is none, or what follows it is no ASCII and may belong to it.
+/// is none, or what follows it is not ASCII and may belong to it.
 #[inline]
 fn ascii_word(text: &str, at: usize, head: u8) -> Option<usize> {
     let start = at + usize::from(class::of_byte(text, at) & LEAD != 0);

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{Captured, Layer, Load, Snapshot, Tree, compose, load};
 use crate::{finding::Finding, id::Id, profile::ProfileSet, settings::Settings};
 
-/// How many last good versions may stand behind one another.
+/// How many last good versions may be behind one another.
 pub const MAX_PREVIOUS: usize = 8;
 
 /// All that a snapshot was loaded from: with it, and nothing else, the same snapshot is loaded again.

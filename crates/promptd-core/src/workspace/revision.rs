@@ -91,7 +91,7 @@ fn nested(hash: &mut FieldHash, nested: &Nested) {
     }
 }
 
-/// Stands in until the hash is known.
+/// A placeholder until the hash is known.
 pub(super) fn none() -> Revision {
     Revision("".into())
 }

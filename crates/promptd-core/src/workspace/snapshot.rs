@@ -1,4 +1,4 @@
-//! A workspace as it stood at one moment: immutable, and all that assembly reads besides the turn.
+//! A workspace as it was at one moment: immutable, and all that assembly reads besides the turn.
 
 use std::{
     collections::BTreeMap,

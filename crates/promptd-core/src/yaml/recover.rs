@@ -129,7 +129,7 @@ mod tests {
                     &format!("8:4 {B}"),
                 ],
             ),
-            // A key that is twice is no end.
+            // A key that is there twice ends nothing.
             ("a: 1\na: 2\nb: x\n", &["2:1 duplicate key `a`", &format!("3:4 {B}")]),
             // What an anchor was on cannot be found any more, and that is not a fault of its own.
             ("d: &x [y\na: *x\nb: x\n", &["1:7 `[` has no closing `]`", &format!("3:4 {B}")]),

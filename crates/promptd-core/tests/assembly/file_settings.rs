@@ -53,7 +53,7 @@ fn skipped_context_files_are_in_no_prompt_under_any_profile() {
                 assert!(!is_context_file || shown(&prompt, text) == 0, "{profile}: {path}");
             }
             let losses = prompt.sections.iter().filter(|section| section.outcome.is_loss());
-            assert_eq!(losses.count(), 0, "{profile}: what was not asked for is no loss");
+            assert_eq!(losses.count(), 0, "{profile}: what was not asked for is not a loss");
         }
     }
     // Without the setting, kai shows SOUL.md and kern AGENTS.md: the loop above would hold for any prompt otherwise.

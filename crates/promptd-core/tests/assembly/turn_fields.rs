@@ -36,7 +36,7 @@ struct TurnValue {
     field: &'static str,
     /// How a template reads it; empty: templates cannot.
     expression: &'static str,
-    /// A condition that holds only where it is set; empty: it is no text or flag.
+    /// A condition that holds only where it is set; empty: it is neither text nor a flag.
     condition: &'static str,
     set: fn(&mut Turn),
 }

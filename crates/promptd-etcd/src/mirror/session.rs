@@ -274,7 +274,7 @@ impl Session {
         }
     }
 
-    /// What a key is of. One that is neither, or whose name is no id, is another program's.
+    /// What a key is of. One that is neither, or whose name is not an id, is another program's.
     fn live_key(&self, key: &[u8]) -> Option<LiveKey> {
         let warn = |invalid: &InvalidId| {
             tracing::warn!(target: LOG_TARGET, key = %String::from_utf8_lossy(key), "not a workspace: its name {invalid}");

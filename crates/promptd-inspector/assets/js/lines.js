@@ -7,7 +7,7 @@ const MOST_SHOWN = 20_000; // characters of one text on one line: browsers take 
 const CHUNK = 200; // lines that are drawn, or left until they are scrolled to, together
 
 /**
- * Draws a text line by line. The numbers are no part of the text that one selects.
+ * Draws a text line by line. The numbers are not part of the text that one selects.
  * @param {string} text
  * @param {string} name for screen readers: what it is the text of
  * @returns {HTMLElement}

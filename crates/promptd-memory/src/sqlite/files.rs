@@ -43,7 +43,7 @@ pub fn backup(dir: &Path, to: &Path) -> Result<(), StoreError> {
     let copied = connection.execute("VACUUM INTO ?1", [name]).map_err(StoreError::from);
     let copied = copied.and_then(|_| file.sync_all().map_err(|error| folder::unusable(to, &error)));
     if copied.is_err() {
-        // A part of a copy is no copy.
+        // A part of a copy is not a copy.
         let _ = folder::remove(to);
     }
     copied

@@ -45,7 +45,7 @@ pub enum Change {
 pub trait Watcher: Send {
     /// Begins to watch a folder.
     fn watch(&mut self, folder: &Path) -> Result<(), WatchError>;
-    /// Stops watching it; a folder that is not watched is no error.
+    /// Stops watching it; a folder that is not watched is not an error.
     fn unwatch(&mut self, folder: &Path);
 }
 

@@ -67,7 +67,7 @@ pub(crate) struct Row {
 struct Place {
     slot: Arc<Slot>,
     bytes: usize,
-    /// The use that it stands there for.
+    /// The use that its place in the order is for.
     used: u64,
 }
 

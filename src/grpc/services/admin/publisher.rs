@@ -85,7 +85,7 @@ impl Publisher {
         self.0.approvals
     }
 
-    /// A connection of a call's own. Publishing is rare, and so a member that is gone and new credentials are no matter.
+    /// A connection of a call's own. Publishing is rare, and so a member that is gone and new credentials do not matter.
     pub(super) async fn connect(&self) -> Result<Connection, Error> {
         self.connect_at(Arc::clone(&self.0.connections)).await
     }

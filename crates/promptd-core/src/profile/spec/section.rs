@@ -145,7 +145,7 @@ pub struct SummaryTree {
 /// A line of runtime facts.
 #[derive(Debug, Clone)]
 pub struct Fact {
-    /// What stands before the value: `- ` and the label, a colon and a space.
+    /// What comes before the value: `- ` and the label, a colon and a space.
     pub lead: String,
     /// The name whose value it shows.
     pub name: String,

@@ -23,7 +23,7 @@ enum Step {
 }
 
 impl Steps {
-    /// Runs the steps, and adds their text to the last; `None` where a value turned out to be no text.
+    /// Runs the steps, and adds their text to the last; `None` where a value turned out not to be text.
     pub(super) fn run(&self, scope: &dyn Scope, out: &mut String) -> Option<()> {
         for step in &self.0 {
             match step {

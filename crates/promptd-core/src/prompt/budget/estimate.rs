@@ -64,7 +64,7 @@ fn string(text: &str) -> usize {
 /// So many bytes are counted at once, in one byte, by the processor's widest instructions.
 const PART: usize = 32;
 
-/// The UTF-16 units of a JSON string that a byte stands for, at most six.
+/// The UTF-16 units of a JSON string that a byte becomes, at most six.
 fn units(byte: u8) -> u8 {
     // Its first byte has counted the character.
     let continues = u8::from(byte & 0xc0 == 0x80);

@@ -5,7 +5,7 @@ use super::units::Unit;
 
 /// The units that are carried: those from `start` on, and before them the newest message of the user.
 ///
-/// A reply to nothing is no use, and providers refuse a request without a message of the user: where tools were called
+/// A reply to nothing is of no use, and providers refuse a request without a message of the user: where tools were called
 /// more often than a window or a budget holds, that message stays and what lies between is left out.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Cut {

@@ -211,7 +211,7 @@ mod tests {
     fn the_cut_is_aimed_forward_and_walked_back() {
         for (why, count, first, ends, budget, expected) in [
             ("all fits", 100, 0, &[][..], 1_000, 0),
-            ("a budget of 0 is no limit", 100, 0, &[], 0, 0),
+            ("a budget of 0 is not a limit", 100, 0, &[], 0, 0),
             ("forward to a user", 100, 0, &[], 70, 94),
             ("a multiple of twenty", 100, 0, &[], 500, 60),
             ("none before the last four", 100, 0, &[], 150, 86),

@@ -105,7 +105,7 @@ impl How {
 }
 
 impl Origin {
-    /// An origin that is no file and in none.
+    /// An origin that is neither a file nor in one.
     #[must_use]
     pub(crate) fn new(kind: OriginKind, name: impl Into<String>) -> Self {
         Self { kind, name: name.into(), profile: String::new(), file: None }

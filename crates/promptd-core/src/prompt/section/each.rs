@@ -269,7 +269,7 @@ impl<'a, 's> Listed<'a, 's> {
         (RenderedSection { blocks: block.into(), findings: vec![finding] }, fit)
     }
 
-    /// The section without a budget: what its filters keep out of its list is no loss.
+    /// The section without a budget: what its filters keep out of its list is not a loss.
     fn limited_by_list(self) -> RenderedSection<'a> {
         let Self { spec, each, scope, .. } = self;
         // A bare name is the list itself: nothing can be missing, and making a list's value can be expensive.

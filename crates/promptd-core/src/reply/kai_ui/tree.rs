@@ -16,7 +16,7 @@ const SHOWN_CHARS: usize = 64;
 /// How many levels of JSON a component may need below its own: `data` of an action, rows of a table.
 const ROOM: usize = 4;
 
-/// Checks a tree. `note` takes what is left out, a phrase with its path each. `None`: the root itself is no component.
+/// Checks a tree. `note` takes what is left out, a phrase with its path each. `None`: the root itself is not a component.
 pub(super) fn checked(root: Map<String, Value>, note: &mut dyn FnMut(String)) -> Option<Map<String, Value>> {
     let mut check = Check { note };
     match check.node(&Value::Object(root), Place { path: "the screen".to_owned(), depth: 0, level: 1 }) {

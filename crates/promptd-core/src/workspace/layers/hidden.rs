@@ -25,8 +25,8 @@ impl HiddenLayers {
         self.0.is_empty()
     }
 
-    /// What stands for the layer that a file is of, by its name in findings and reports: its number, counted from the farthest;
-    /// `None`: it is not hidden.
+    /// What is written instead of the layer that a file is of, by its name in findings and reports: its number, counted from the
+    /// farthest; `None`: it is not hidden.
     #[must_use]
     pub fn number(&self, file: &str) -> Option<&str> {
         let (id, _) = in_layer(file)?;

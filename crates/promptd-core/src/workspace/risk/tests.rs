@@ -58,7 +58,7 @@ fn a_hostile_text_gives_a_bounded_number_of_findings() {
     let found = risks(&text);
     assert_eq!(found.len(), 3 * (MAX_PLACES + 1));
     assert!(found[MAX_PLACES].message.starts_with("9995 more"));
-    assert!(risks(&"a\u{200b}".repeat(100_000)).len() == MAX_PLACES + 1, "one long line is no slower");
+    assert!(risks(&"a\u{200b}".repeat(100_000)).len() == MAX_PLACES + 1, "one long line is not slower");
 }
 
 #[test]

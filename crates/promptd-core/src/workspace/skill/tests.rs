@@ -312,7 +312,7 @@ fn a_broken_skill_keeps_its_last_good_version() {
         let third = reload(&blocked, &second).unwrap();
         assert!(names(&third).is_empty() && third.active.is_empty(), "{:?}", third.active);
     }
-    // What is gone is no passing fault.
+    // What is gone is not a passing fault.
     let gone = good.clone().without("skills/git/SKILL.md");
     for gone in [gone.clone(), gone.failing("skills/git/SKILL.md", ReadError::LinkDangling)] {
         assert!(reload(&gone, &first).unwrap().skills.is_empty());

@@ -7,7 +7,7 @@ const GOLDEN_ANGLE = 137.508; // degrees: neighbours differ most
 const FIRST_HUE = 250;
 
 /**
- * @typedef {object} Part a section's text, or what stands between two sections
+ * @typedef {object} Part a section's text, or what is between two sections
  * @property {object|null} section its report; null: a separator
  * @property {number} start index in the content
  * @property {number} end
@@ -60,7 +60,7 @@ function entry(kind, message, index, sections) {
   return { kind, index, message, utf8, parts, spans: placed.flatMap((each) => each.spans ?? []) };
 }
 
-// A section that was left out stands behind the one before it in the profile's order: in its message, or between two.
+// A section that was left out is shown after the one before it in the profile's order: in its message, or between two.
 function placeLeftOut(sections, messages, homes) {
   const between = new Map();
   let last = null; // the section before that has text

@@ -47,7 +47,7 @@ export function follow(keys) {
   timer = setTimeout(assemble, TYPING_MS);
 }
 
-// What is on the page already need not be sent again: its digest stands for it.
+// What is on the page already need not be sent again: its digest is sent instead.
 function heldContents(prompt) {
   const held = [...(prompt?.messages ?? []), ...(prompt?.cards ?? [])];
   return new Map(held.filter((each) => each.content).map((each) => [each.digest, each.content]));

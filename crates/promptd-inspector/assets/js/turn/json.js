@@ -6,7 +6,7 @@ const HALF = /(?<!\\)(?:\\\\)*\\ud[89a-f]/; // JSON.stringify writes halves of s
 export function problemOf(text) {
   try {
     const whole = JSON.stringify(JSON.parse(text));
-    return HALF.test(whole) ? "It holds half of a character (a lone surrogate, such as \\ud800), which is no text." : null;
+    return HALF.test(whole) ? "It holds half of a character (a lone surrogate, such as \\ud800), which is not text." : null;
   } catch (error) {
     const what = error.message.replace(/^JSON\.parse: /, "").replace(/ in JSON at position.*| at line \d+ column \d+.*|, "?\.\.\..*|, ".*is not valid JSON$/s, "");
     const place = placeOf(error.message, text);

@@ -1,6 +1,11 @@
 //! Random conversations keep the rules of each provider, in every profile that carries them.
 
-use std::collections::{BTreeSet, HashSet};
+mod anthropic;
+mod bedrock;
+mod gemini;
+mod openai;
+
+use std::collections::HashSet;
 
 use promptd_core::{
     finding::Code,
@@ -25,96 +30,10 @@ struct Rule {
     holds: fn(&Value) -> Broken,
 }
 
-const RULES: [Rule; 28] = [
-    Rule {
-        format: RenderFormat::AnthropicMessages,
-        what: "the first message is the user's",
-        holds: |f| begins(messages(f), "user"),
-    },
-    Rule { format: RenderFormat::AnthropicMessages, what: "roles alternate", holds: |f| alternate(messages(f)) },
-    Rule { format: RenderFormat::AnthropicMessages, what: "no text and no message is empty", holds: anthropic_texts },
-    Rule {
-        format: RenderFormat::AnthropicMessages,
-        what: "ids are of their form and unique",
-        holds: |f| ids(&anthropic_calls(f), 64, true),
-    },
-    Rule {
-        format: RenderFormat::AnthropicMessages,
-        what: "all results follow their calls directly",
-        holds: anthropic_results,
-    },
-    Rule {
-        format: RenderFormat::AnthropicMessages,
-        what: "the last message has no white space at its end",
-        holds: anthropic_end,
-    },
-    Rule { format: RenderFormat::AnthropicMessages, what: "at most four breakpoints", holds: anthropic_breakpoints },
-    Rule {
-        format: RenderFormat::BedrockConverse,
-        what: "the first message is the user's",
-        holds: |f| begins(messages(f), "user"),
-    },
-    Rule { format: RenderFormat::BedrockConverse, what: "roles alternate", holds: |f| alternate(messages(f)) },
-    Rule { format: RenderFormat::BedrockConverse, what: "a block is one of the union", holds: bedrock_union },
-    Rule { format: RenderFormat::BedrockConverse, what: "no text and no message is blank", holds: bedrock_texts },
-    Rule {
-        format: RenderFormat::BedrockConverse,
-        what: "ids are of their form and unique, and inputs objects",
-        holds: bedrock_calls,
-    },
-    Rule {
-        format: RenderFormat::BedrockConverse,
-        what: "all results follow their calls directly, in one message",
-        holds: bedrock_results,
-    },
-    Rule {
-        format: RenderFormat::BedrockConverse,
-        what: "the last message has no white space at its end",
-        holds: bedrock_end,
-    },
-    Rule { format: RenderFormat::BedrockConverse, what: "at most four cache points", holds: bedrock_points },
-    Rule { format: RenderFormat::OpenaiChat, what: "all results follow their calls directly", holds: chat_results },
-    Rule {
-        format: RenderFormat::OpenaiChat,
-        what: "ids are of their form and unique",
-        holds: |f| ids(&chat_calls(f), 40, false),
-    },
-    Rule { format: RenderFormat::OpenrouterChat, what: "all results follow their calls directly", holds: chat_results },
-    Rule {
-        format: RenderFormat::OpenrouterChat,
-        what: "ids are of their form and unique",
-        holds: |f| ids(&chat_calls(f), 40, true),
-    },
-    Rule { format: RenderFormat::OpenrouterChat, what: "at most four breakpoints", holds: anthropic_breakpoints },
-    Rule {
-        format: RenderFormat::OpenrouterChat,
-        what: "the first message but the system's is the user's",
-        holds: openrouter_begins,
-    },
-    Rule { format: RenderFormat::OpenrouterChat, what: "no text is blank", holds: openrouter_texts },
-    Rule {
-        format: RenderFormat::OpenrouterChat,
-        what: "the last message has no white space at its end",
-        holds: openrouter_end,
-    },
-    Rule {
-        format: RenderFormat::OpenaiResponses,
-        what: "all results follow their calls directly",
-        holds: responses_results,
-    },
-    Rule {
-        format: RenderFormat::Gemini,
-        what: "the first content is the user's",
-        holds: |f| begins(contents(f), "user"),
-    },
-    Rule { format: RenderFormat::Gemini, what: "roles alternate", holds: |f| alternate(contents(f)) },
-    Rule { format: RenderFormat::Gemini, what: "no text and no content is empty", holds: gemini_texts },
-    Rule {
-        format: RenderFormat::Gemini,
-        what: "all responses follow their calls directly, by name",
-        holds: gemini_results,
-    },
-];
+/// Those of all providers.
+fn rules() -> impl Iterator<Item = &'static Rule> {
+    [anthropic::RULES, bedrock::RULES, openai::RULES, gemini::RULES].into_iter().flatten()
+}
 
 fn array<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
@@ -154,203 +73,6 @@ fn of_type<'v>(message: &'v Value, kind: &'static str) -> impl Iterator<Item = &
     array(message, "content").iter().filter(move |block| block["type"] == kind)
 }
 
-fn anthropic_calls(fragment: &Value) -> Vec<String> {
-    messages(fragment).iter().flat_map(|m| of_type(m, "tool_use")).map(|call| text(call, "id").to_owned()).collect()
-}
-
-fn anthropic_texts(fragment: &Value) -> Broken {
-    for message in messages(fragment) {
-        check(!array(message, "content").is_empty(), || "an empty message".into())?;
-        check(of_type(message, "text").all(|block| !text(block, "text").trim().is_empty()), || message.to_string())?;
-    }
-    check(array(fragment, "system").iter().all(|block| !text(block, "text").trim().is_empty()), || "system".into())
-}
-
-fn anthropic_results(fragment: &Value) -> Broken {
-    let mut waiting: Vec<&str> = Vec::new();
-    for message in messages(fragment) {
-        let content = array(message, "content");
-        let results: Vec<&str> = of_type(message, "tool_result").map(|result| text(result, "tool_use_id")).collect();
-        let first = content.iter().take(results.len());
-        check(first.clone().all(|block| block["type"] == "tool_result"), || format!("text before results: {message}"))?;
-        check(results.iter().collect::<BTreeSet<_>>() == waiting.iter().collect(), || {
-            format!("{waiting:?} {results:?}")
-        })?;
-        check(results.len() == waiting.len(), || format!("a result twice: {results:?}"))?;
-        waiting = of_type(message, "tool_use").map(|call| text(call, "id")).collect();
-    }
-    check(waiting.is_empty(), || format!("no results: {waiting:?}"))
-}
-
-fn anthropic_end(fragment: &Value) -> Broken {
-    let Some(last) = messages(fragment).last().filter(|last| last["role"] == "assistant") else { return Ok(()) };
-    let last = text(&array(last, "content")[array(last, "content").len() - 1], "text");
-    check(last.trim_end() == last, || format!("{last:?}"))
-}
-
-fn anthropic_breakpoints(fragment: &Value) -> Broken {
-    let blocks = messages(fragment).iter().flat_map(|message| array(message, "content"));
-    let marked = blocks
-        .chain(messages(fragment))
-        .chain(array(fragment, "system"))
-        .filter(|block| block.get("cache_control").is_some());
-    let count = marked.count();
-    check(count <= 4, || count.to_string())
-}
-
-/// The blocks of the system, then those of the messages.
-fn bedrock_blocks(fragment: &Value) -> impl Iterator<Item = &Value> {
-    array(fragment, "system").iter().chain(messages(fragment).iter().flat_map(|message| array(message, "content")))
-}
-
-fn bedrock_union(fragment: &Value) -> Broken {
-    const MEMBERS: [&str; 4] = ["text", "toolUse", "toolResult", "cachePoint"];
-    bedrock_blocks(fragment).try_for_each(|block| {
-        let members: Vec<&String> = block.as_object().into_iter().flat_map(|block| block.keys()).collect();
-        let is_one = matches!(&members[..], [member] if MEMBERS.contains(&member.as_str()));
-        check(is_one, || block.to_string())
-    })
-}
-
-fn bedrock_texts(fragment: &Value) -> Broken {
-    for message in messages(fragment) {
-        check(!array(message, "content").is_empty(), || "an empty message".into())?;
-        let is_point = |block: &Value| block.get("cachePoint").is_some();
-        check(!is_point(&array(message, "content")[0]), || format!("a cache point behind nothing: {message}"))?;
-    }
-    let results = bedrock_blocks(fragment).flat_map(|block| array(&block["toolResult"], "content"));
-    let mut texts = bedrock_blocks(fragment).chain(results).filter_map(|block| block.get("text"));
-    texts.try_for_each(|text| check(text.as_str().is_some_and(|text| !text.trim().is_empty()), || text.to_string()))
-}
-
-fn bedrock_calls(fragment: &Value) -> Broken {
-    let calls: Vec<&Value> = bedrock_blocks(fragment).filter_map(|block| block.get("toolUse")).collect();
-    check(calls.iter().all(|call| call["input"].is_object()), || format!("{calls:?}"))?;
-    let found: Vec<String> = calls.iter().map(|call| text(call, "toolUseId").to_owned()).collect();
-    ids(&found, 64, true)
-}
-
-fn bedrock_results(fragment: &Value) -> Broken {
-    let mut waiting: Vec<&str> = Vec::new();
-    for message in messages(fragment) {
-        let content: Vec<&Value> =
-            array(message, "content").iter().filter(|block| block.get("cachePoint").is_none()).collect();
-        let ids = |member: &str| -> Vec<&str> {
-            content.iter().filter_map(|block| block.get(member)).map(|block| text(block, "toolUseId")).collect()
-        };
-        let results = ids("toolResult");
-        let first = content.iter().take(results.len());
-        check(first.clone().all(|block| block.get("toolResult").is_some()), || format!("text first: {message}"))?;
-        check(results.iter().collect::<BTreeSet<_>>() == waiting.iter().collect(), || {
-            format!("{waiting:?} {results:?}")
-        })?;
-        check(results.len() == waiting.len(), || format!("a result twice: {results:?}"))?;
-        waiting = ids("toolUse");
-    }
-    check(waiting.is_empty(), || format!("no results: {waiting:?}"))
-}
-
-fn bedrock_end(fragment: &Value) -> Broken {
-    let Some(last) = messages(fragment).last().filter(|last| last["role"] == "assistant") else { return Ok(()) };
-    let last = array(last, "content").iter().rfind(|block| block.get("cachePoint").is_none());
-    let last = last.map_or("", |block| text(block, "text"));
-    check(last.trim_end() == last, || format!("{last:?}"))
-}
-
-fn bedrock_points(fragment: &Value) -> Broken {
-    let count = bedrock_blocks(fragment).filter(|block| block.get("cachePoint").is_some()).count();
-    check(count <= 4, || count.to_string())
-}
-
-fn chat_calls(fragment: &Value) -> Vec<String> {
-    messages(fragment).iter().flat_map(|m| array(m, "tool_calls")).map(|call| text(call, "id").to_owned()).collect()
-}
-
-fn chat_results(fragment: &Value) -> Broken {
-    let mut waiting: Vec<&str> = Vec::new();
-    for message in messages(fragment) {
-        if message["role"] == "tool" {
-            let id = text(message, "tool_call_id");
-            let at = waiting.iter().position(|waiting| *waiting == id);
-            waiting.remove(at.ok_or_else(|| format!("no call waits for {id}"))?);
-        } else {
-            check(waiting.is_empty(), || format!("{message} before {waiting:?}"))?;
-            waiting = array(message, "tool_calls").iter().map(|call| text(call, "id")).collect();
-            check(waiting.is_empty() || message["role"] == "assistant", || message.to_string())?;
-        }
-    }
-    check(waiting.is_empty(), || format!("no results: {waiting:?}"))
-}
-
-fn openrouter_begins(fragment: &Value) -> Broken {
-    let first = messages(fragment).iter().find(|message| message["role"] != "system");
-    check(first.is_none_or(|first| first["role"] == "user"), || format!("{first:?}"))
-}
-
-fn openrouter_texts(fragment: &Value) -> Broken {
-    let spoken = messages(fragment).iter().filter(|message| message["role"] != "tool");
-    spoken.clone().try_for_each(|message| {
-        let content = &message["content"];
-        let texts = content.as_str().into_iter().chain(array(message, "content").iter().map(|part| text(part, "text")));
-        let calls = !array(message, "tool_calls").is_empty();
-        check(!content.is_null() || calls, || message.to_string())?;
-        check(texts.clone().all(|text| !text.trim().is_empty()), || message.to_string())
-    })
-}
-
-fn openrouter_end(fragment: &Value) -> Broken {
-    let Some(last) = messages(fragment).last().filter(|last| last["role"] == "assistant") else { return Ok(()) };
-    let last = text(last, "content");
-    check(last.trim_end() == last, || format!("{last:?}"))
-}
-
-fn responses_results(fragment: &Value) -> Broken {
-    let mut waiting: Vec<&str> = Vec::new();
-    let mut used = HashSet::new();
-    for item in array(fragment, "input") {
-        let id = text(item, "call_id");
-        match text(item, "type") {
-            "function_call" => {
-                check((1..=64).contains(&id.len()) && used.insert(id), || format!("id {id:?}"))?;
-                waiting.push(id);
-            }
-            "function_call_output" => {
-                let at = waiting.iter().position(|waiting| *waiting == id);
-                waiting.remove(at.ok_or_else(|| format!("no call waits for {id}"))?);
-            }
-            _ => check(waiting.is_empty(), || format!("{item} before {waiting:?}"))?,
-        }
-    }
-    check(waiting.is_empty(), || format!("no results: {waiting:?}"))
-}
-
-fn gemini_texts(fragment: &Value) -> Broken {
-    for content in contents(fragment) {
-        check(!array(content, "parts").is_empty(), || "an empty content".into())?;
-        check(
-            array(content, "parts")
-                .iter()
-                .all(|part| part.get("text").is_none_or(|text| !text.as_str().unwrap().trim().is_empty())),
-            || content.to_string(),
-        )?;
-    }
-    Ok(())
-}
-
-fn gemini_results(fragment: &Value) -> Broken {
-    let mut waiting: Vec<&str> = Vec::new();
-    for content in contents(fragment) {
-        let parts = array(content, "parts");
-        let names = |key: &str| parts.iter().filter_map(|part| part.get(key)).map(|part| text(part, "name")).collect();
-        let responses: Vec<&str> = names("functionResponse");
-        let first = parts.iter().take(responses.len());
-        check(first.clone().all(|part| part.get("functionResponse").is_some()), || content.to_string())?;
-        check(responses == waiting, || format!("{waiting:?} {responses:?}"))?;
-        waiting = names("functionCall");
-    }
-    check(waiting.is_empty(), || format!("no responses: {waiting:?}"))
-}
-
 fn workspace() -> Prepared {
     built_in(&[("AGENTS.md", "Rules."), ("SOUL.md", "Tone.")])
 }
@@ -361,7 +83,7 @@ fn check_fragments(prompt: &Prompt<'_>, turn: &Turn) {
     for format in RenderFormat::ALL {
         let rendered = render(prompt, format);
         let fragment: Value = serde_json::from_str(&rendered.text).unwrap_or_default();
-        for Rule { what, holds, .. } in RULES.iter().filter(|rule| rule.format == format) {
+        for Rule { what, holds, .. } in rules().filter(|rule| rule.format == format) {
             if let Err(broken) = holds(&fragment) {
                 panic!("{format:?}: {what}: {broken}\n{:#?}\n{fragment:#}", turn.conversation.messages);
             }

@@ -1,9 +1,11 @@
 //! What an edit would do to the requests of the past.
 
+mod changed;
+mod report;
+
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
     process::ExitCode,
     sync::Arc,
 };
@@ -16,14 +18,16 @@ use promptd_core::{
     digest::Digest,
     finding::{Code, Finding, Place},
     prompt::{self, Prepared, Prompt},
-    render::{RenderFormat, cached_prefixes},
     text::thousands,
     tokens::Encoding,
     workspace::{Capturing, Load, Lock, MAX_CAPTURED_BYTES, Origin, Snapshot, Tree, load},
 };
 use promptd_record::{Damage, Folder, Recorded, RequestFile, without_ephemeral};
-use serde_json::{Value, json};
 
+use self::{
+    changed::Changed,
+    report::{Example, Report},
+};
 #[cfg(feature = "etcd")]
 use super::Gate;
 use super::{
@@ -33,40 +37,20 @@ use super::{
 #[cfg(feature = "etcd")]
 use crate::cli::settings::ConfigFile;
 use crate::cli::{
-    Failure, counted,
+    Failure,
     diff::{
-        Compared, human,
+        Compared,
         version::{self, Version},
         words::visible,
     },
-    is_styled,
     load::Offline,
     print,
 };
-
-/// The most sections that the report for people lists; the JSON document has all.
-const MAX_SECTIONS_SHOWN: usize = 20;
 
 /// A recorded revision, and the same with the edited files.
 struct Sides {
     before: Prepared,
     after: Prepared,
-}
-
-/// A request whose prompt changes.
-struct Changed {
-    /// Its place in the list of requests.
-    file: RequestFile,
-    /// Why it is refused after the edit.
-    refused: Option<String>,
-    /// The sections whose text or outcome changes.
-    sections: BTreeSet<String>,
-    /// The sections that are cut or left out, and were not before.
-    lost: BTreeSet<String>,
-    /// By provider format: the tokens that its cache had and that are read again.
-    rebilled: Vec<(RenderFormat, u64)>,
-    /// By how many characters the prompt's size changes.
-    chars: u64,
 }
 
 pub(super) fn run(arguments: &Arguments, edited: &str) -> Result<ExitCode, Failure> {
@@ -241,13 +225,6 @@ impl Edited<'_> {
     }
 }
 
-/// One of the worst.
-struct Example {
-    name: String,
-    refused: Option<String>,
-    compared: Option<Compared>,
-}
-
 /// The request with the profile that it has after the edit. An error is why it is refused then.
 fn after_edit(recorded: &Recorded, after: &Prepared) -> Result<Recorded, String> {
     if !recorded.names_profile {
@@ -281,173 +258,4 @@ fn outcome(folder: &Folder, file: &RequestFile, sides: &Sides, recorded: &Record
         }
     };
     Outcome::Differs(Box::new(changed))
-}
-
-impl Changed {
-    fn refused(file: &RequestFile, why: String) -> Self {
-        Self {
-            file: file.clone(),
-            refused: Some(why),
-            sections: BTreeSet::new(),
-            lost: BTreeSet::new(),
-            rebilled: Vec::new(),
-            chars: 0,
-        }
-    }
-
-    fn of(file: &RequestFile, before: &Prompt<'_>, after: &Prompt<'_>) -> Self {
-        let (mut sections, mut lost) = (BTreeSet::new(), BTreeSet::new());
-        let first: BTreeMap<&str, _> = before.sections.iter().map(|section| (&*section.id, section)).collect();
-        let mut seen = BTreeSet::new();
-        for section in &after.sections {
-            seen.insert(&*section.id);
-            let old = first.get(&*section.id);
-            let text = old.and_then(|old| before.section_text(old));
-            if text != after.section_text(section) || old.is_some_and(|old| old.outcome != section.outcome) {
-                sections.insert(section.id.to_string());
-            }
-            // A section that was cut and is left out now has lost more.
-            let was_lost = old.is_some_and(|old| old.outcome == section.outcome);
-            if section.outcome.is_loss() && !was_lost {
-                lost.insert(section.id.to_string());
-            }
-        }
-        let gone = first.iter().filter(|(id, old)| !seen.contains(*id) && before.section_text(old).is_some());
-        sections.extend(gone.map(|(id, _)| (*id).to_owned()));
-        let (bytes, tokens) = (before.size.bytes.max(1), before.size.tokens.unwrap_or_default());
-        let rebilled = cached_prefixes(before, after).into_iter().map(|prefix| {
-            let again = if prefix.is_lost() { prefix.before - prefix.kept } else { 0 };
-            (prefix.format, again * tokens / bytes)
-        });
-        Self {
-            file: file.clone(),
-            refused: None,
-            sections,
-            lost,
-            rebilled: rebilled.collect(),
-            chars: before.size.chars.abs_diff(after.size.chars),
-        }
-    }
-
-    /// What makes one worse than another: refused, then what is lost, then what is paid again, then how much changes.
-    fn badness(&self) -> (bool, usize, u64, u64) {
-        let tokens = self.rebilled.iter().map(|(_, tokens)| *tokens).max();
-        (self.refused.is_some(), self.lost.len(), tokens.unwrap_or_default(), self.chars)
-    }
-}
-
-struct Report {
-    edited: String,
-    same: usize,
-    /// The worst first.
-    changed: Vec<Changed>,
-    faults: Faults,
-}
-
-impl Report {
-    /// How many were assembled on both sides.
-    fn all(&self) -> usize {
-        self.same + self.changed.len()
-    }
-
-    fn lost(&self) -> usize {
-        self.changed.iter().filter(|changed| !changed.lost.is_empty()).count()
-    }
-
-    fn refused(&self) -> usize {
-        self.changed.iter().filter(|changed| changed.refused.is_some()).count()
-    }
-
-    fn is_too_much(&self, arguments: &Arguments) -> bool {
-        let gates = [(arguments.max_changed, self.changed.len()), (arguments.max_lost, self.lost())];
-        let given: Vec<_> = gates.into_iter().filter_map(|(gate, count)| Some((gate?, count))).collect();
-        if given.is_empty() {
-            return !self.changed.is_empty();
-        }
-        given.into_iter().any(|(gate, count)| gate.is_exceeded(count, self.all()))
-    }
-
-    /// Each with the number of requests.
-    fn by_section<'c>(&'c self, of: impl Fn(&'c Changed) -> &'c BTreeSet<String>) -> Vec<(&'c str, usize)> {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for id in self.changed.iter().flat_map(of) {
-            *counts.entry(id).or_default() += 1;
-        }
-        let mut counts: Vec<_> = counts.into_iter().collect();
-        counts.sort_by(|a, b| (b.1, a.0).cmp(&(a.1, b.0)));
-        counts
-    }
-
-    fn rebilled(&self) -> Vec<(&'static str, u64)> {
-        let mut sums: Vec<(RenderFormat, u64)> = Vec::new();
-        for (format, tokens) in self.changed.iter().flat_map(|changed| &changed.rebilled) {
-            match sums.iter_mut().find(|(known, _)| known == format) {
-                Some((_, sum)) => *sum += tokens,
-                None => sums.push((*format, *tokens)),
-            }
-        }
-        sums.into_iter().map(|(format, tokens)| (format.as_str(), tokens)).collect()
-    }
-
-    fn human(&self, examples: &[Example]) -> String {
-        let mut out = String::new();
-        let styled = is_styled(&std::io::stdout());
-        for Example { name, refused, compared } in examples {
-            let shown = match (refused, compared) {
-                (Some(why), _) => format!("turn {name}\nrefused: {}\n", visible(why)),
-                (None, Some(compared)) => human::render(std::slice::from_ref(compared), styled),
-                (None, None) => continue,
-            };
-            let _ = writeln!(out, "{shown}");
-        }
-        let count = |count: usize| thousands(count as u64);
-        let (changed, all) = (self.changed.len(), self.all());
-        let share = (changed * 100).checked_div(all).unwrap_or_default();
-        let (verb, of) = (if changed == 1 { "changes" } else { "change" }, counted(all as u64, "request"));
-        let _ = writeln!(out, "{} of {of} {verb} ({share} %) with {}", count(changed), self.edited);
-        for (title, sections) in
-            [("sections", self.by_section(|one| &one.sections)), ("lost to limits", self.by_section(|one| &one.lost))]
-        {
-            for (id, requests) in sections.iter().take(MAX_SECTIONS_SHOWN) {
-                let _ = writeln!(out, "  {title}: {} in {}", visible(id), count(*requests));
-            }
-            if sections.len() > MAX_SECTIONS_SHOWN {
-                let _ = writeln!(out, "  {title}: and {} more", count(sections.len() - MAX_SECTIONS_SHOWN));
-            }
-        }
-        let _ = writeln!(out, "  requests that lose more than before: {}", count(self.lost()));
-        let _ = writeln!(out, "  requests that are refused: {}", count(self.refused()));
-        for (format, tokens) in self.rebilled() {
-            let _ = writeln!(out, "  tokens read again, {format}: about {}", thousands(tokens));
-        }
-        if self.faults.requests > 0 {
-            let _ = writeln!(out, "  could not be replayed: {}", count(self.faults.requests));
-        }
-        out
-    }
-
-    fn to_json(&self, examples: &[Example]) -> Result<Value, Failure> {
-        let sections = |sections: Vec<(&str, usize)>| {
-            sections.into_iter().map(|(id, requests)| json!({ "id": id, "requests": requests })).collect::<Vec<_>>()
-        };
-        let example = |one: &Example| {
-            let compared = one.compared.as_ref().map(Compared::to_json).transpose()?;
-            let diff = compared.map(|compared| compared["diff"].clone());
-            Ok(json!({ "request": one.name, "refused": one.refused, "diff": diff }))
-        };
-        let rebilled: BTreeMap<_, _> = self.rebilled().into_iter().collect();
-        Ok(json!({
-            "against": self.edited,
-            "requests": self.all(),
-            "same": self.same,
-            "changed": self.changed.len(),
-            "lost": self.lost(),
-            "refused": self.refused(),
-            "sections": sections(self.by_section(|one| &one.sections)),
-            "sections_lost": sections(self.by_section(|one| &one.lost)),
-            "tokens_read_again": rebilled,
-            "examples": examples.iter().map(example).collect::<Result<Vec<_>, Failure>>()?,
-            "faults": self.faults.to_json(),
-        }))
-    }
 }
